@@ -1,0 +1,108 @@
+// swift-tools-version: 6.3
+// SPDX-License-Identifier: Apache-2.0
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A Debian library: headers and typed shims only.
+func room(_ name: String, pkgConfig: String, package: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+func module(_ name: String, uses: [String] = []) -> Target {
+    .target(name: name, dependencies: uses.map { .byName(name: $0) }, swiftSettings: swiftSettings)
+}
+
+func program(_ name: String, uses: [String]) -> Target {
+    .executableTarget(name: name, dependencies: uses.map { .byName(name: $0) }, swiftSettings: swiftSettings)
+}
+
+func tests(_ name: String, uses: [String]) -> Target {
+    .testTarget(
+        name: name,
+        dependencies: (uses + ["SluiceTestSupport", "SluiceSystem"]).map { .byName(name: $0) },
+        swiftSettings: swiftSettings
+    )
+}
+
+let package = Package(
+    name: "sluice",
+    products: [
+        .executable(name: "sluice-endpoint", targets: ["sluice-endpoint"]),
+        .executable(name: "sluice-relay", targets: ["sluice-relay"]),
+        .executable(name: "graphjson-stub", targets: ["graphjson-stub"]),
+        .executable(name: "sluice-bench", targets: ["sluice-bench"]),
+    ],
+    targets: [
+        room("CSluiceCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        room("CSluiceLZ4", pkgConfig: "liblz4", package: "liblz4-dev"),
+        room("CSluiceMicroHTTPD", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
+        room("CSluiceXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
+        .systemLibrary(name: "CSluiceSystem"),
+        .target(name: "CSluiceJSON", linkerSettings: [.linkedLibrary("simdjson")]),
+
+        module("SluiceSystem", uses: ["CSluiceSystem"]),
+        module("SluiceJSON", uses: ["CSluiceJSON", "SluiceSystem"]),
+        module("SluiceEvents", uses: ["SluiceJSON", "SluiceSystem"]),
+        module("SluiceSpool", uses: ["CSluiceLZ4", "CSluiceSystem", "CSluiceXXHash", "SluiceJSON", "SluiceSystem"]),
+        module("SluiceHTTP", uses: ["CSluiceCurl", "SluiceSystem"]),
+        module("SluiceGraphJSON", uses: ["SluiceHTTP", "SluiceJSON", "SluiceSystem"]),
+        module("SluiceServer", uses: ["CSluiceMicroHTTPD", "SluiceSystem"]),
+        module("SluiceTelemetry", uses: ["SluiceSystem"]),
+        module("SluiceCommands", uses: ["SluiceServer", "SluiceTelemetry", "SluiceSystem"]),
+        module(
+            "SluiceRelay",
+            uses: [
+                "SluiceEvents", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceSpool", "SluiceTelemetry",
+                "SluiceSystem",
+            ]
+        ),
+        module(
+            "SluiceEndpoint",
+            uses: ["SluiceEvents", "SluiceJSON", "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]
+        ),
+        module("SluiceTestSupport", uses: ["SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]),
+
+        program(
+            "sluice-endpoint",
+            uses: [
+                "SluiceCommands", "SluiceEndpoint", "SluiceEvents", "SluiceJSON", "SluiceServer", "SluiceSpool",
+                "SluiceTelemetry", "SluiceSystem",
+            ]
+        ),
+        program(
+            "sluice-relay",
+            uses: [
+                "SluiceCommands", "SluiceEvents", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceRelay",
+                "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem",
+            ]
+        ),
+        program("graphjson-stub", uses: ["SluiceCommands", "SluiceJSON", "SluiceServer", "SluiceSystem"]),
+        program("sluice-bench", uses: ["SluiceCommands", "SluiceSpool", "SluiceSystem"]),
+
+        tests("SluiceSystemTests", uses: []),
+        tests("SluiceJSONTests", uses: ["SluiceJSON"]),
+        tests("SluiceEventsTests", uses: ["SluiceEvents", "SluiceJSON"]),
+        tests("SluiceSpoolTests", uses: ["SluiceSpool", "SluiceJSON"]),
+        tests("SluiceHTTPTests", uses: ["SluiceHTTP"]),
+        tests("SluiceGraphJSONTests", uses: ["SluiceGraphJSON", "SluiceHTTP", "SluiceJSON"]),
+        tests("SluiceServerTests", uses: ["SluiceServer"]),
+        tests("SluiceTelemetryTests", uses: ["SluiceTelemetry"]),
+        tests("SluiceCommandsTests", uses: ["SluiceCommands", "SluiceTelemetry"]),
+        tests(
+            "SluiceRelayTests",
+            uses: ["SluiceRelay", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceSpool", "SluiceTelemetry"]
+        ),
+        tests("IntegrationTests", uses: ["SluiceSpool", "SluiceJSON"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Swift's view of the C library leaves out: calls behind feature macros, and loads and stores on shared memory.
+#pragma once
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static inline int sluice_rename_noreplace(const char *source, const char *target) {
+    // RENAME_NOREPLACE is 1; see renameat2(2). AT_FDCWD is -100.
+    return (int)syscall(SYS_renameat2, -100, source, -100, target, 1u);
+}
+
+static inline int sluice_filesystem_type(const char *path, int64_t *type) {
+    struct statfs value;
+    int result = statfs(path, &value);
+    if (result == 0) *type = (int64_t)value.f_type;
+    return result;
+}
+
+static inline uint64_t sluice_load_acquire_u64(const void *address) {
+    return __atomic_load_n((const uint64_t *)address, __ATOMIC_ACQUIRE);
+}
+
+static inline void sluice_store_release_u64(void *address, uint64_t value) {
+    __atomic_store_n((uint64_t *)address, value, __ATOMIC_RELEASE);
+}
+
+static inline uint64_t sluice_load_relaxed_u64(const void *address) {
+    return __atomic_load_n((const uint64_t *)address, __ATOMIC_RELAXED);
+}
+
+static inline void sluice_store_relaxed_u64(void *address, uint64_t value) {
+    __atomic_store_n((uint64_t *)address, value, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Glibc
+
+/// An open file that closes itself; every call retries EINTR and reports what failed on which path.
+///
+/// Descriptors are close-on-exec, links are never followed at the last path component, and opening never waits
+/// (a FIFO in the spool must not hang a program).
+package struct File: ~Copyable {
+    package let descriptor: Int32
+    package let path: String
+
+    package init(adopting descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { _ = Glibc.close(descriptor) }
+
+    /// Opens `path`.
+    ///
+    /// - Parameters:
+    ///   - flags: `open(2)` flags; O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK are added.
+    ///   - mode: permissions of a created file, set exactly, whatever the umask.
+    package init(opening path: String, _ flags: Int32, mode: mode_t = 0o660) throws(SystemError) {
+        let descriptor = try retrying("open", path) {
+            Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode)
+        }
+        if flags & O_CREAT != 0 && flags & O_EXCL != 0 && fchmod(descriptor, mode) != 0 {
+            let code = errno
+            _ = Glibc.close(descriptor)
+            throw SystemError(call: "fchmod", path: path, errno: code)
+        }
+        self.init(adopting: descriptor, path: path)
+    }
+
+    /// Writes all bytes at the current position; on an error an unknown part of them was written.
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            written += try retryingLong("write", path) { Glibc.write(descriptor, rest.baseAddress, rest.count) }
+        }
+    }
+
+    /// Writes all bytes of `text` in as few calls as the kernel takes, one for a short text.
+    package func write(_ text: String) throws(SystemError) {
+        let bytes = Array(text.utf8)
+        let failure: SystemError? = bytes.withUnsafeBytes { bytes in
+            do throws(SystemError) {
+                try write(bytes)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Reads into `buffer` from `offset` until it is full or the file ends.
+    ///
+    /// - Returns: the number of bytes read, less than the buffer's size only at the end of the file.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+        var count = 0
+        while count < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let got = try retryingLong("pread", path) {
+                pread(descriptor, rest.baseAddress, rest.count, off_t(offset + count))
+            }
+            if got == 0 { break }
+            count += got
+        }
+        return count
+    }
+
+    /// Makes content and size durable, `fdatasync(2)`.
+    package func syncData() throws(SystemError) {
+        _ = try retrying("fdatasync", path) { fdatasync(descriptor) }
+    }
+
+    /// Makes content and all attributes durable, `fsync(2)`.
+    package func sync() throws(SystemError) {
+        _ = try retrying("fsync", path) { fsync(descriptor) }
+    }
+
+    package func truncate(to size: Int) throws(SystemError) {
+        _ = try retrying("ftruncate", path) { ftruncate(descriptor, off_t(size)) }
+    }
+
+    /// Reserves room on disk for `range`, so that later writes there cannot fail for space, `posix_fallocate(3)`.
+    package func reserve(from offset: Int, count: Int) throws(SystemError) {
+        let code = posix_fallocate(descriptor, off_t(offset), off_t(count))
+        if code != 0 { throw SystemError(call: "posix_fallocate", path: path, errno: code) }
+    }
+
+    package func status() throws(SystemError) -> FileStatus {
+        var value = stat()
+        _ = try retrying("fstat", path) { fstat(descriptor, &value) }
+        return FileStatus(value)
+    }
+
+    /// Takes the file's `flock(2)` without waiting.
+    ///
+    /// - Returns: false when somebody else holds it.
+    package func tryLock(exclusive: Bool = true) throws(SystemError) -> Bool {
+        let operation = (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB
+        do throws(SystemError) {
+            _ = try retrying("flock", path) { flock(descriptor, operation) }
+            return true
+        } catch {
+            if error.errno == EWOULDBLOCK { return false }
+            throw error
+        }
+    }
+
+    /// Waits for the file's `flock(2)`; only for locks that are held for a few system calls.
+    package func lock(exclusive: Bool = true) throws(SystemError) {
+        _ = try retrying("flock", path) { flock(descriptor, exclusive ? LOCK_EX : LOCK_SH) }
+    }
+
+    package func unlock() throws(SystemError) {
+        _ = try retrying("flock", path) { flock(descriptor, LOCK_UN) }
+    }
+
+    /// Whether the path still names this very file.
+    package func isStillAtItsPath() -> Bool {
+        guard let here = try? status(), let there = try? FileStatus(of: path) else { return false }  // gone: not there
+        return here.identity == there.identity
+    }
+}
+
+func retrying(_ call: String, _ path: String, _ body: () -> Int32) throws(SystemError) -> Int32 {
+    while true {
+        let result = body()
+        if result >= 0 { return result }
+        let code = errno
+        if code != EINTR { throw SystemError(call: call, path: path, errno: code) }
+    }
+}
+
+func retryingLong(_ call: String, _ path: String, _ body: () -> Int) throws(SystemError) -> Int {
+    while true {
+        let result = body()
+        if result >= 0 { return result }
+        let code = errno
+        if code != EINTR { throw SystemError(call: call, path: path, errno: code) }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import CSluiceSystem
+package import Glibc
+
+/// Calls on paths: folders, names and room.
+package enum FileSystem {
+    /// Makes a folder with exactly `mode`, whatever the umask.
+    ///
+    /// - Returns: false when something of that name was there already.
+    @discardableResult
+    package static func makeFolder(_ path: String, mode: mode_t = 0o2770) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            _ = try retrying("mkdir", path) { mkdir(path, mode) }
+        } catch {
+            if error.errno == EEXIST { return false }
+            throw error
+        }
+        _ = try retrying("chmod", path) { chmod(path, mode) }
+        return true
+    }
+
+    package static func removeFolder(_ path: String) throws(SystemError) {
+        _ = try retrying("rmdir", path) { rmdir(path) }
+    }
+
+    /// Moves `source` to `target`; a taken name is EEXIST, never overwritten, `renameat2(RENAME_NOREPLACE)`.
+    package static func move(_ source: String, to target: String) throws(SystemError) {
+        _ = try retrying("renameat2", target) {
+            sluice_rename_noreplace(source, target)
+        }
+    }
+
+    /// Puts `source` in the place of `target` in one step, `rename(2)`.
+    package static func replace(_ target: String, with source: String) throws(SystemError) {
+        _ = try retrying("rename", target) { rename(source, target) }
+    }
+
+    package static func remove(_ path: String) throws(SystemError) {
+        _ = try retrying("unlink", path) { unlink(path) }
+    }
+
+    /// Removes `path` and takes its absence as success.
+    ///
+    /// - Returns: whether it was there.
+    @discardableResult
+    package static func removeIfPresent(_ path: String) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            try remove(path)
+            return true
+        } catch {
+            if error.errno == ENOENT { return false }
+            throw error
+        }
+    }
+
+    /// Makes the names inside a folder durable.
+    package static func syncFolder(_ path: String) throws(SystemError) {
+        let folder = try File(opening: path, O_RDONLY | O_DIRECTORY)
+        try folder.sync()
+    }
+
+    /// The names in a folder, in byte order, without `.` and `..`; names that are not UTF-8 come repaired, and so
+    /// cannot be opened by mistake.
+    package static func names(in path: String) throws(SystemError) -> [String] {
+        guard let stream = opendir(path) else { throw SystemError(call: "opendir", path: path, errno: errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw SystemError(call: "readdir", path: path, errno: errno) }
+                break
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Bytes that an unprivileged process can still write on the filesystem of `path`.
+    package static func freeBytes(at path: String) throws(SystemError) -> Int {
+        var value = statvfs()
+        _ = try retrying("statvfs", path) { statvfs(path, &value) }
+        return Int(value.f_bavail) * Int(value.f_frsize)
+    }
+
+    /// The filesystem's type number, `statfs(2)`; network filesystems are known by it.
+    package static func typeNumber(at path: String) throws(SystemError) -> Int {
+        var type: Int64 = 0
+        _ = try retrying("statfs", path) { sluice_filesystem_type(path, &type) }
+        return Int(type)
+    }
+
+    /// Reads a whole small file.
+    ///
+    /// - Throws: EFBIG when it is larger than `limit` bytes; EINVAL when it is no regular file.
+    package static func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
+        let file = try File(opening: path, O_RDONLY)
+        let status = try file.status()
+        guard status.isRegularFile else { throw SystemError(call: "open", path: path, errno: EINVAL) }
+        guard status.size <= limit else { throw SystemError(call: "read", path: path, errno: EFBIG) }
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        var failure: SystemError?
+        let count = bytes.withUnsafeMutableBytes { buffer in
+            do throws(SystemError) {
+                return try file.read(into: buffer, at: 0)
+            } catch {
+                failure = error
+                return 0
+            }
+        }
+        if let failure { throw failure }
+        guard count <= limit else { throw SystemError(call: "read", path: path, errno: EFBIG) }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}
