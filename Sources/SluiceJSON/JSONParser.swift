@@ -42,7 +42,7 @@ package final class JSONParser {
         let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         let status = sluice_json_parse(handle, start, bytes.count, &found)
         guard status == SLUICE_JSON_OK, let tokens = found.tokens, let texts = found.texts else {
-            throw JSONError(code(of: status))
+            throw JSONFaultScan.locate(code(of: status), in: bytes, maximumDepth: maximumDepth)
         }
         return JSONDocument(
             source: bytes,

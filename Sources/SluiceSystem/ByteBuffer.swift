@@ -142,4 +142,10 @@ package struct ByteBuffer: ~Copyable {
         precondition(offset >= 0 && offset + source.count <= count, "outside the content")
         if let start = source.baseAddress { memcpy(base + offset, start, source.count) }
     }
+
+    /// Overwrites a range of the content with one byte.
+    package mutating func fill(_ range: Range<Int>, with byte: UInt8) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "outside the content")
+        memset(base + range.lowerBound, Int32(byte), range.count)
+    }
 }
