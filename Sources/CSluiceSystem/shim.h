@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -21,6 +22,9 @@ static inline int sluice_filesystem_type(const char *path, int64_t *type) {
     if (result == 0) *type = (int64_t)value.f_type;
     return result;
 }
+
+// Names the calling thread for ps and top; the kernel keeps 15 bytes.
+static inline void sluice_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 static inline uint64_t sluice_load_acquire_u64(const void *address) {
     return __atomic_load_n((const uint64_t *)address, __ATOMIC_ACQUIRE);

@@ -21,9 +21,15 @@ package struct File: ~Copyable {
     /// - Parameters:
     ///   - flags: `open(2)` flags; O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK are added.
     ///   - mode: permissions of a created file, set exactly, whatever the umask.
-    package init(opening path: String, _ flags: Int32, mode: mode_t = 0o660) throws(SystemError) {
+    ///   - followLinks: leaves O_NOFOLLOW out; for files that people name, which Kubernetes mounts as links.
+    package init(
+        opening path: String,
+        _ flags: Int32,
+        mode: mode_t = 0o660,
+        followLinks: Bool = false
+    ) throws(SystemError) {
         let descriptor = try retrying("open", path) {
-            Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode)
+            Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK | (followLinks ? 0 : O_NOFOLLOW), mode)
         }
         if flags & O_CREAT != 0 && flags & O_EXCL != 0 && fchmod(descriptor, mode) != 0 {
             let code = errno

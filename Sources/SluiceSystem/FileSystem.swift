@@ -93,11 +93,26 @@ package enum FileSystem {
         return Int(type)
     }
 
+    /// Bytes of the filesystem of `path`, used or not.
+    package static func totalBytes(at path: String) throws(SystemError) -> Int {
+        var value = statvfs()
+        _ = try retrying("statvfs", path) { statvfs(path, &value) }
+        return Int(value.f_blocks) * Int(value.f_frsize)
+    }
+
     /// Reads a whole small file.
     ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - limit: the most bytes it may have.
+    ///   - followLinks: true for files that people name, such as the configuration, which Kubernetes mounts as links.
     /// - Throws: EFBIG when it is larger than `limit` bytes; EINVAL when it is no regular file.
-    package static func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
-        let file = try File(opening: path, O_RDONLY)
+    package static func contents(
+        of path: String,
+        limit: Int,
+        followLinks: Bool = false
+    ) throws(SystemError) -> [UInt8] {
+        let file = try File(opening: path, O_RDONLY, followLinks: followLinks)
         let status = try file.status()
         guard status.isRegularFile else { throw SystemError(call: "open", path: path, errno: EINVAL) }
         guard status.size <= limit else { throw SystemError(call: "read", path: path, errno: EFBIG) }
