@@ -41,3 +41,8 @@ static inline uint64_t sluice_load_relaxed_u64(const void *address) {
 static inline void sluice_store_relaxed_u64(void *address, uint64_t value) {
     __atomic_store_n((uint64_t *)address, value, __ATOMIC_RELAXED);
 }
+
+static inline int sluice_reserve_behind_end(int descriptor, int64_t offset, int64_t length) {
+    // FALLOC_FL_KEEP_SIZE is 1; see fallocate(2). posix_fallocate(3) would make the file longer.
+    return (int)syscall(SYS_fallocate, descriptor, 1, offset, length);
+}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import CSluiceSystem
 package import Glibc
 
 /// An open file that closes itself; every call retries EINTR and reports what failed on which path.
@@ -96,6 +97,21 @@ package struct File: ~Copyable {
     package func reserve(from offset: Int, count: Int) throws(SystemError) {
         let code = posix_fallocate(descriptor, off_t(offset), off_t(count))
         if code != 0 { throw SystemError(call: "posix_fallocate", path: path, errno: code) }
+    }
+
+    /// Reserves room on disk as `reserve(from:count:)` does, and leaves the file's length as it is.
+    ///
+    /// - Returns: false when the filesystem knows no such thing.
+    package func reserveBehindEnd(from offset: Int, count: Int) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            _ = try retrying("fallocate", path) {
+                sluice_reserve_behind_end(descriptor, Int64(offset), Int64(count))
+            }
+            return true
+        } catch {
+            if error.errno == EOPNOTSUPP || error.errno == ENOSYS { return false }
+            throw error
+        }
     }
 
     package func status() throws(SystemError) -> FileStatus {

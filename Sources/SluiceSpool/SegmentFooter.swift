@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package import SluiceSystem
+
+/// The last frame of a segment that was sealed in good order: its totals.
+///
+/// A skippable frame whose body is a line of JSON.
+package struct SegmentFooter: Hashable, Sendable {
+    static let tag: StaticString = #"{"sluice":"footer""#
+
+    package var records: Int
+    /// Data frames.
+    package var frames: Int
+    /// Bytes of the frames' content.
+    package var contentBytes: Int
+    /// Bytes of the file before the footer.
+    package var fileBytes: Int
+    /// First and last receipt time of its records, Unix seconds.
+    package var receivedAt: ClosedRange<Int>
+
+    package init(records: Int, frames: Int, contentBytes: Int, fileBytes: Int, receivedAt: ClosedRange<Int>) {
+        self.records = records
+        self.frames = frames
+        self.contentBytes = contentBytes
+        self.fileBytes = fileBytes
+        self.receivedAt = receivedAt
+    }
+
+    /// Reads a frame that verified; nil when a member is missing.
+    init?(verified frame: UnsafeRawBufferPointer) {
+        guard let records = frame.number(after: #""records":"#),
+            let frames = frame.number(after: #""frames":"#),
+            let contentBytes = frame.number(after: #","bytes":"#),
+            let fileBytes = frame.number(after: #""file_bytes":"#),
+            let first = frame.number(after: #""first_received_at":"#),
+            let last = frame.number(after: #""last_received_at":"#), first <= last
+        else { return nil }
+        self.init(
+            records: records,
+            frames: frames,
+            contentBytes: contentBytes,
+            fileBytes: fileBytes,
+            receivedAt: first...last
+        )
+    }
+
+    package func append(to output: inout ByteBuffer) {
+        SluiceFrame.append(to: &output) { output in
+            output.append(Self.tag)
+            output.append(#","records":"#)
+            output.append(decimal: records)
+            output.append(#","frames":"#)
+            output.append(decimal: frames)
+            output.append(#","bytes":"#)
+            output.append(decimal: contentBytes)
+            output.append(#","file_bytes":"#)
+            output.append(decimal: fileBytes)
+            output.append(#","first_received_at":"#)
+            output.append(decimal: max(0, receivedAt.lowerBound))
+            output.append(#","last_received_at":"#)
+            output.append(decimal: max(0, receivedAt.upperBound))
+            output.append("}\n")
+        }
+    }
+}
