@@ -25,10 +25,11 @@ func program(_ name: String, uses: [String]) -> Target {
     .executableTarget(name: name, dependencies: uses.map { .byName(name: $0) }, swiftSettings: swiftSettings)
 }
 
-func tests(_ name: String, uses: [String]) -> Target {
+func tests(_ name: String, uses: [String], inputs: [String] = []) -> Target {
     .testTarget(
         name: name,
         dependencies: (uses + ["SluiceTestSupport", "SluiceSystem"]).map { .byName(name: $0) },
+        exclude: inputs,
         swiftSettings: swiftSettings
     )
 }
@@ -93,7 +94,7 @@ let package = Package(
         tests("SluiceEventsTests", uses: ["SluiceEvents", "SluiceJSON"]),
         tests("SluiceSpoolTests", uses: ["SluiceSpool", "SluiceJSON"]),
         tests("SluiceHTTPTests", uses: ["SluiceHTTP"]),
-        tests("SluiceGraphJSONTests", uses: ["SluiceGraphJSON", "SluiceHTTP", "SluiceJSON"]),
+        tests("SluiceGraphJSONTests", uses: ["SluiceGraphJSON", "SluiceHTTP", "SluiceJSON"], inputs: ["Answers"]),
         tests("SluiceServerTests", uses: ["SluiceServer"]),
         tests("SluiceTelemetryTests", uses: ["SluiceTelemetry"]),
         tests("SluiceCommandsTests", uses: ["SluiceCommands", "SluiceTelemetry"]),

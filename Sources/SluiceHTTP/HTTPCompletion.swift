@@ -58,7 +58,9 @@ package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case resolve
         /// No connection: refused, unreachable.
         case connect
-        /// The proxy refused the connection, such as with 407.
+        /// The proxy wants credentials, or others: 407.
+        case proxyAuthentication = "proxy_authentication"
+        /// The proxy answered, but did not connect.
         case proxy
         /// The certificate is not to be trusted, or there are no roots to judge it by.
         case tlsVerification = "tls_verification"

@@ -179,7 +179,7 @@ extension HTTPTransfer {
     private func kind(of code: CURLcode) -> HTTPFailure.Kind {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .resolve
-        case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: .connect
+        case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: unsentKind
         case CURLE_PROXY: .proxy
         case CURLE_OPERATION_TIMEDOUT: timeoutKind
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
@@ -190,7 +190,7 @@ extension HTTPTransfer {
             .tlsHandshake
         // The head's end is missing although libcurl is content.
         case CURLE_OK, CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_ABORTED_BY_CALLBACK: .cut
-        case CURLE_SEND_ERROR, CURLE_RECV_ERROR: wasSent ? .cut : (proxyStatus == 0 ? .connect : .proxy)
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR: wasSent ? .cut : unsentKind
         case CURLE_URL_MALFORMAT: .invalidRequest
         // Also what HTTP/0.9 and unknown versions in an answer are called.
         case CURLE_UNSUPPORTED_PROTOCOL: wasSent ? .protocolViolation : .invalidRequest
@@ -202,6 +202,15 @@ extension HTTPTransfer {
         if !wasSent { return .connectTimeout }
         // Both limits share a code; only the text tells them apart.
         return strncmp(errorText, "Operation too slow", 18) == 0 ? .idleTimeout : .totalTimeout
+    }
+
+    /// Also a tunnel that the proxy refuses comes with a code that says no more than that there is no connection.
+    private var unsentKind: HTTPFailure.Kind {
+        switch proxyStatus {
+        case 0: .connect
+        case 407: .proxyAuthentication
+        default: .proxy
+        }
     }
 
     private var proxyStatus: Int {
@@ -217,7 +226,7 @@ extension HTTPTransfer {
         case .resolve, .connect, .tlsVerification, .tlsHandshake:
             let text = String(cString: errorText)
             return text.isEmpty ? general : text
-        case .proxy: return proxyStatus == 0 ? general : "the proxy answered \(proxyStatus)"
+        case .proxy, .proxyAuthentication: return proxyStatus == 0 ? general : "the proxy answered \(proxyStatus)"
         case .connectTimeout: return "not connected within \(configuration.connectTimeout.milliseconds) ms"
         case .idleTimeout: return "nothing moved for \(configuration.idleTimeout.milliseconds) ms"
         case .totalTimeout: return "not finished within \(configuration.totalTimeout.milliseconds) ms"
