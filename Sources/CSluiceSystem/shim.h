@@ -46,3 +46,8 @@ static inline int sluice_reserve_behind_end(int descriptor, int64_t offset, int6
     // FALLOC_FL_KEEP_SIZE is 1; see fallocate(2). posix_fallocate(3) would make the file longer.
     return (int)syscall(SYS_fallocate, descriptor, 1, offset, length);
 }
+
+extern char **environ;
+
+static inline char **sluice_environment(void) { return environ; }
+

@@ -35,7 +35,7 @@ package struct JSON5: Sendable {
         self = try reader.document()
     }
 
-    init(value: Value, line: Int) {
+    package init(value: Value, line: Int = 1) {
         self.value = value
         self.line = line
     }

@@ -11,6 +11,7 @@ package final class LogOutput: Sendable {
     private struct State {
         var limit = RepeatLimit()
         var lost = 0
+        var clearsLine = false
     }
 
     private let descriptor: Int32
@@ -43,6 +44,11 @@ package final class LogOutput: Sendable {
         Logger(label: label, level: level, clock: clock) { entry in self.write(entry) }
     }
 
+    /// Whether something that does not end its line stands on the same terminal, so that a log line must clear it.
+    package func setClearsLine(_ clears: Bool) {
+        state.withLock { $0.clearsLine = clears && format == .text }
+    }
+
     package func write(_ entry: Logger.Entry) {
         let allowance: RepeatLimit.Allowance = entry.level <= .debug ? .detailed : .usual
         let now = clock.monotonicNanoseconds() / 1_000_000
@@ -53,7 +59,8 @@ package final class LogOutput: Sendable {
             var entry = entry
             if dropped > 0 { entry.metadata["log.dropped_repeats"] = .integer(dropped) }
             if state.lost > 0 { entry.metadata["log.lost_lines"] = .integer(state.lost) }
-            if put(format.line(entry), patience: state.lost == 0 ? patienceMilliseconds : 0) {
+            let line = (state.clearsLine ? Array("\r\u{1B}[K".utf8) : []) + format.line(entry)
+            if put(line, patience: state.lost == 0 ? patienceMilliseconds : 0) {
                 state.lost = 0
             } else {
                 state.lost += 1

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+import SluiceCommands
+
 @main
 struct Program {
-    static func main() {}
+    static func main() async {
+        let table = CommandTable(
+            program: "sluice-relay",
+            abstract: "Delivers the events of a spool to GraphJSON; the only program that holds the API key.",
+            commands: []
+        )
+        await table.main()
+    }
 }
