@@ -51,3 +51,14 @@ extern char **environ;
 
 static inline char **sluice_environment(void) { return environ; }
 
+// Puts `value` where `expected` stands; 0 when something else stands there.
+static inline int sluice_exchange_u64(void *address, uint64_t expected, uint64_t value) {
+    return __atomic_compare_exchange_n((uint64_t *)address, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+// Adds and returns the sum.
+static inline uint64_t sluice_add_u64(void *address, uint64_t value) {
+    return __atomic_add_fetch((uint64_t *)address, value, __ATOMIC_ACQ_REL);
+}
+
+static inline void sluice_prefetch(const void *address) { __builtin_prefetch(address, 0, 1); }

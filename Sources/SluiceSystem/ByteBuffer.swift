@@ -58,6 +58,13 @@ package struct ByteBuffer: ~Copyable {
         count = length
     }
 
+    /// Drops the first `length` bytes and moves the rest to the front.
+    package mutating func removeFirst(_ length: Int) {
+        precondition(length >= 0 && length <= count, "a buffer cannot lose more than it holds")
+        memmove(base, base + length, count - length)
+        count -= length
+    }
+
     /// Gives memory above `limit` bytes back; the content must be shorter.
     package mutating func shrink(to limit: Int) {
         guard capacity > limit, count <= limit, let moved = realloc(base, limit + Self.padding) else { return }

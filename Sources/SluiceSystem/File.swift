@@ -63,6 +63,23 @@ package struct File: ~Copyable {
         if let failure { throw failure }
     }
 
+    /// Writes all bytes at `offset`; the current position stays.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let position = off_t(offset + written)
+            written += try retryingLong("pwrite", path) {
+                pwrite(descriptor, rest.baseAddress, rest.count, position)
+            }
+        }
+    }
+
+    /// The current position: after a write with O_APPEND, the end of what it wrote.
+    package func position() throws(SystemError) -> Int {
+        try retryingLong("lseek", path) { Int(lseek(descriptor, 0, SEEK_CUR)) }
+    }
+
     /// Reads into `buffer` from `offset` until it is full or the file ends.
     ///
     /// - Returns: the number of bytes read, less than the buffer's size only at the end of the file.

@@ -79,6 +79,45 @@ package enum FileSystem {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
+    /// Calls `body` with the bytes of every name in a folder, in no order and without `.` and `..`, and whether it is
+    /// known to be a regular file; for folders that are too large for a list of texts.
+    package static func forEachName(
+        in path: String,
+        _ body: (_ name: UnsafeRawBufferPointer, _ isRegularFile: Bool) -> Void
+    ) throws(SystemError) {
+        let folder = try File(opening: path, O_RDONLY | O_DIRECTORY)
+        let descriptor = try retrying("dup", path) { fcntl(folder.descriptor, F_DUPFD_CLOEXEC, 0) }
+        guard let stream = fdopendir(descriptor) else {
+            let code = errno
+            _ = Glibc.close(descriptor)
+            throw SystemError(call: "fdopendir", path: path, errno: code)
+        }
+        defer { closedir(stream) }
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw SystemError(call: "readdir", path: path, errno: errno) }
+                return
+            }
+            let isRegularFile = entry.pointee.d_type == 8  // DT_REG
+            withUnsafePointer(to: &entry.pointee.d_name) { name in
+                let name = UnsafeRawPointer(name)
+                let length = strlen(name.assumingMemoryBound(to: CChar.self))
+                let isDot = length <= 2 && memcmp(name, "..", length) == 0
+                if !isDot { body(UnsafeRawBufferPointer(start: name, count: length), isRegularFile) }
+            }
+        }
+    }
+
+    /// The absolute path without links; the file must be there.
+    package static func resolvedPath(_ path: String) throws(SystemError) -> String {
+        guard let resolved = realpath(path, nil) else {
+            throw SystemError(call: "realpath", path: path, errno: errno)
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
     /// Bytes that an unprivileged process can still write on the filesystem of `path`.
     package static func freeBytes(at path: String) throws(SystemError) -> Int {
         var value = statvfs()

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceJSON
+internal import SluiceSystem
+
+/// What the relays of a spool know together of their destination: whether the road is open, and if not, why.
+package struct Gate: Hashable, Sendable {
+    /// Which destination this is about; another one begins with an open road.
+    package var destination: UInt64
+    /// Unix milliseconds until which nothing is sent; 0 when the road is open.
+    package var closedUntilMilliseconds: Int64
+    /// Why it is closed; empty when it is open.
+    package var reason: String
+    /// Failed requests without a success since.
+    package var consecutiveFailures: Int
+    /// Whether the destination has ever taken a record.
+    package var hasDelivered: Bool
+    /// Why delivery is halted until an operator acts or a probe succeeds; nil when it is not.
+    package var haltedReason: String?
+
+    package init(
+        destination: UInt64,
+        closedUntilMilliseconds: Int64 = 0,
+        reason: String = "",
+        consecutiveFailures: Int = 0,
+        hasDelivered: Bool = false,
+        haltedReason: String? = nil
+    ) {
+        self.destination = destination
+        self.closedUntilMilliseconds = closedUntilMilliseconds
+        self.reason = reason
+        self.consecutiveFailures = consecutiveFailures
+        self.hasDelivered = hasDelivered
+        self.haltedReason = haltedReason
+    }
+
+    /// Whether nothing may be sent at this moment.
+    package func isClosed(atMilliseconds now: Int64) -> Bool { closedUntilMilliseconds > now }
+}
+
+// MARK: Text
+
+extension Gate {
+    /// Longest text of a reason in the file, in bytes.
+    static let maximumReasonBytes = 300
+
+    /// A line of JSON that ends with the checksum of what stands before it.
+    func append(to buffer: inout ByteBuffer) {
+        let start = buffer.count
+        buffer.append(#"{"destination":""#)
+        buffer.append(SegmentName.writerText(destination))
+        buffer.append(#"","closed_until_ms":"#)
+        buffer.append(decimal: Int(closedUntilMilliseconds))
+        buffer.append(#","reason":"#)
+        buffer.append(jsonString: Self.shortened(reason))
+        buffer.append(#","consecutive_failures":"#)
+        buffer.append(decimal: consecutiveFailures)
+        buffer.append(#","has_delivered":"#)
+        buffer.append(hasDelivered ? "true" : "false")
+        if let haltedReason {
+            buffer.append(#","halted":"#)
+            buffer.append(jsonString: Self.shortened(haltedReason))
+        }
+        let sum = Checksum.xxh3(UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]))
+        buffer.append(#","checksum":""#)
+        buffer.append(SegmentName.writerText(sum))
+        buffer.append("\"}")
+    }
+
+    private static func shortened(_ text: String) -> String {
+        guard text.utf8.count > maximumReasonBytes else { return text }
+        var result = ""
+        for character in text.unicodeScalars {
+            if result.utf8.count + 4 > maximumReasonBytes { break }
+            result.unicodeScalars.append(character)
+        }
+        return result
+    }
+
+    /// Reads what `append` wrote; nil when it does not verify.
+    ///
+    /// - Parameters:
+    ///   - bytes: followed by `ByteBuffer.padding` readable bytes; white space may follow the line.
+    init?(json bytes: UnsafeRawBufferPointer) {
+        let parser = JSONParser(maximumBytes: 1 << 20, maximumDepth: 4)
+        guard let document = try? parser.parse(bytes),  // whatever is wrong, the road is open
+            let name = document.value(of: "destination", in: 0),
+            let until = document.value(of: "closed_until_ms", in: 0).flatMap({ document.integer(document[$0]) }),
+            let reason = document.value(of: "reason", in: 0),
+            let failures = document.value(of: "consecutive_failures", in: 0).flatMap({ document.integer(document[$0]) }),
+            let hasDelivered = document.value(of: "has_delivered", in: 0),
+            let checksum = document.value(of: "checksum", in: 0),
+            document[name].kind == .string, document[reason].kind == .string, document[checksum].kind == .string
+        else { return nil }
+        let checkedLength = Int(document[checksum].start) - #","checksum":""#.utf8.count
+        guard checkedLength > 0, document[0].kind == .object,
+            let sum = UInt64(document.string(document[checksum]), radix: 16),
+            let destination = UInt64(document.string(document[name]), radix: 16),
+            Checksum.xxh3(UnsafeRawBufferPointer(rebasing: bytes[..<checkedLength])) == sum
+        else { return nil }
+        var halted: String?
+        if let index = document.value(of: "halted", in: 0), document[index].kind == .string {
+            halted = document.string(document[index])
+        }
+        self.init(
+            destination: destination,
+            closedUntilMilliseconds: Int64(until),
+            reason: document.string(document[reason]),
+            consecutiveFailures: failures,
+            hasDelivered: document[hasDelivered].kind == .true,
+            haltedReason: halted
+        )
+    }
+}

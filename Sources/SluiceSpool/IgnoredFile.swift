@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceSystem
+
+/// A name in the spool's folders that is left alone, and why.
+package struct IgnoredFile: Hashable, Sendable, CustomStringConvertible {
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// The name is not a segment's.
+        case foreignName = "foreign_name"
+        case symbolicLink = "symbolic_link"
+        case folder = "folder"
+        /// A FIFO, a socket or a device.
+        case specialFile = "special_file"
+        /// The file has more than one name; to move or remove this one may surprise the owner of the others.
+        case hardLink = "hard_link"
+        /// A segment of a later version of the format.
+        case laterVersion = "later_version"
+    }
+
+    /// Bytes that are not UTF-8 come repaired.
+    package var path: String
+    package var reason: Reason
+
+    package init(path: String, reason: Reason) {
+        self.path = path
+        self.reason = reason
+    }
+
+    package var description: String { "\(path): left alone (\(reason.rawValue))" }
+}
+
+extension FileStatus {
+    /// Why a file of a segment's name is not taken for one; nil when it is taken.
+    var reasonToIgnore: IgnoredFile.Reason? {
+        if isLink { return .symbolicLink }
+        if isFolder { return .folder }
+        if !isRegularFile { return .specialFile }
+        return links > 1 ? .hardLink : nil
+    }
+}
+
+/// Names that were left alone, each told once.
+struct IgnoredFiles: Sendable {
+    /// Names that are remembered; a folder with more of them tells the rest again.
+    private static let limit = 100_000
+
+    private var known: Set<UInt64> = []
+    private var untold: [IgnoredFile] = []
+    /// How many there were, each counted once.
+    private(set) var count = 0
+
+    /// Notes `name`, unless it was noted before.
+    mutating func note(_ name: UnsafeRawBufferPointer, in folder: String, reason: IgnoredFile.Reason) {
+        guard known.count < Self.limit, known.insert(Checksum.xxh3(name)).inserted else { return }
+        count += 1
+        untold.append(IgnoredFile(path: "\(folder)/\(String(decoding: name, as: UTF8.self))", reason: reason))
+    }
+
+    mutating func note(_ name: String, in folder: String, reason: IgnoredFile.Reason) {
+        var name = name
+        name.withUTF8 { note(UnsafeRawBufferPointer($0), in: folder, reason: reason) }
+    }
+
+    /// What was noted since the last call.
+    mutating func takeUntold() -> [IgnoredFile] {
+        defer { untold = [] }
+        return untold
+    }
+}
