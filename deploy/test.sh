@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Builds and tests everything: the formatter's rules, the whole suite, and a Thread Sanitizer pass over its concurrent parts.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+# The suites whose subjects share memory between threads.
+concurrent='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceRelayTests'
+
+failed=()
+step() {
+    local name=$1
+    shift
+    echo "== $name"
+    "$@" || failed+=("$name")
+}
+
+deploy/dependencies.sh || exit
+if ! command -v swift >/dev/null; then
+    echo "test.sh: swift 6.3 or later must be installed: https://www.swift.org/install/linux/" >&2
+    exit 69
+fi
+for tool in lz4 jq strace faketime; do
+    command -v "$tool" >/dev/null || echo "skipping the tests that use $tool; deploy/dependencies.sh --tools installs it"
+done
+
+step "shell syntax" bash -n deploy/*.sh .ci/run
+step "format" swift format lint --strict --recursive --parallel Package.swift Sources Tests
+step "thread sanitizer" swift test --disable-xctest --sanitize thread --scratch-path .build/thread-sanitizer \
+    --filter "$concurrent" --quiet
+step "build" swift build --build-tests --explicit-target-dependency-import-check error
+[[ " ${failed[*]-} " == *" build "* ]] || step "tests" swift test --disable-xctest --skip-build
+
+if [ ${#failed[@]} -gt 0 ]; then
+    printf 'test.sh: failed: %s\n' "${failed[@]}" >&2
+    exit 1
+fi
