@@ -58,7 +58,7 @@ let package = Package(
         module("SluiceGraphJSON", uses: ["SluiceHTTP", "SluiceJSON", "SluiceSystem"]),
         module("SluiceServer", uses: ["CSluiceMicroHTTPD", "SluiceSystem"]),
         module("SluiceTelemetry", uses: ["SluiceSystem"]),
-        module("SluiceCommands", uses: ["SluiceJSON", "SluiceServer", "SluiceTelemetry", "SluiceSystem"]),
+        module("SluiceCommands", uses: ["SluiceJSON", "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]),
         module(
             "SluiceRelay",
             uses: [

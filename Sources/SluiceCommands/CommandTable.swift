@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
+internal import SluiceSpool
 internal import SluiceSystem
 
 /// A program's verbs: chooses one, runs it, and turns what comes of it into text and an exit code.
@@ -85,6 +86,7 @@ package struct CommandTable {
         case is UsageError: .usage
         case is ConfigurationError: .configuration
         case let error as CommandError: error.exitCode
+        case let error as SpoolError: error.exitCode
         default: exitCode(error) ?? (error is SystemError ? .io : .software)
         }
     }
@@ -149,5 +151,18 @@ package struct CommandTable {
         Exit codes: 0 done; 64 wrong command line; 65 data damaged or refused, the rest is done; 69 destination
         refuses everything; 74 a system call failed; 75 work remains, run again; 78 wrong configuration.
         """
+    }
+}
+
+extension SpoolError {
+    /// How a command ends that this error ended.
+    fileprivate var exitCode: ExitCode {
+        if disposition == .stop { return .configuration }
+        switch code {
+        case .damaged, .tooLarge, .notASpool, .nameTaken: return .badData
+        case .unsupportedVersion, .permission, .wrongFilesystem: return .configuration
+        case .locked, .stalled, .overloaded: return .tryLater
+        case .io, .outOfSpace, .lockLost, .closed: return .io
+        }
     }
 }

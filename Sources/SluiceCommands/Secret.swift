@@ -3,10 +3,10 @@
 /// A text that never shows itself in logs, status or errors.
 package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The text; only for the place that needs it.
-    package let revealed: String
+    package let text: String
 
     package init(_ text: String) {
-        revealed = text
+        self.text = text
     }
 
     package var description: String { "***" }

@@ -109,26 +109,3 @@ package final class ChildProcess {
         return nil
     }
 }
-
-extension FileSystem {
-    /// Reads a file of `/proc`, whose size is not known before.
-    package static func contents(ofProc path: String) throws(SystemError) -> [UInt8] {
-        let file = try File(opening: path, O_RDONLY)
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            var failure: SystemError?
-            let count = piece.withUnsafeMutableBytes { buffer in
-                do throws(SystemError) {
-                    return try file.read(into: buffer, at: bytes.count)
-                } catch {
-                    failure = error
-                    return 0
-                }
-            }
-            if let failure { throw failure }
-            bytes += piece[..<count]
-            if count < piece.count { return bytes }
-        }
-    }
-}

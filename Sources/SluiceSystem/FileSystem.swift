@@ -155,19 +155,35 @@ package enum FileSystem {
         let status = try file.status()
         guard status.isRegularFile else { throw SystemError(call: "open", path: path, errno: EINVAL) }
         guard status.size <= limit else { throw SystemError(call: "read", path: path, errno: EFBIG) }
-        var bytes = [UInt8](repeating: 0, count: limit + 1)
-        var failure: SystemError?
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            do throws(SystemError) {
-                return try file.read(into: buffer, at: 0)
-            } catch {
-                failure = error
-                return 0
+        return try contents(of: file, limit: limit, guess: status.size)
+    }
+
+    /// Reads a file of `/proc`, whose size is not known before.
+    package static func contents(ofProc path: String) throws(SystemError) -> [UInt8] {
+        try contents(of: File(opening: path, O_RDONLY), limit: .max - 1, guess: 0)
+    }
+
+    private static func contents(
+        of file: consuming File,
+        limit: Int,
+        guess: Int
+    ) throws(SystemError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: max(guess + 1, 16 << 10))
+        while true {
+            var failure: SystemError?
+            let count = piece.withUnsafeMutableBytes { buffer in
+                do throws(SystemError) {
+                    return try file.read(into: buffer, at: bytes.count)
+                } catch {
+                    failure = error
+                    return 0
+                }
             }
+            if let failure { throw failure }
+            bytes += piece[..<count]
+            guard bytes.count <= limit else { throw SystemError(call: "read", path: file.path, errno: EFBIG) }
+            if count < piece.count { return bytes }
         }
-        if let failure { throw failure }
-        guard count <= limit else { throw SystemError(call: "read", path: path, errno: EFBIG) }
-        bytes.removeLast(bytes.count - count)
-        return bytes
     }
 }

@@ -17,19 +17,19 @@ struct APIKeyTests {
         let file = try folder.write("from-file\n", to: "key")
         try folder.write(" from-systemd \r\n", to: "graphjson_api_key")
         let environment = ["GRAPHJSON_API_KEY": "from-environment", "CREDENTIALS_DIRECTORY": folder.path]
-        #expect(try APIKey.read(configuration(file), environment: environment).secret.revealed == "from-environment")
+        #expect(try APIKey.read(configuration(file), environment: environment).secret.text == "from-environment")
         let rest = ["CREDENTIALS_DIRECTORY": folder.path]
-        #expect(try APIKey.read(configuration(file), environment: rest).secret.revealed == "from-file")
-        #expect(try APIKey.read(configuration(nil), environment: rest).secret.revealed == "from-systemd")
+        #expect(try APIKey.read(configuration(file), environment: rest).secret.text == "from-file")
+        #expect(try APIKey.read(configuration(nil), environment: rest).secret.text == "from-systemd")
     }
 
     @Test func `a key that changed is read anew, also behind a link`() throws {
         let file = try folder.write("old", to: "key")
         symlink(file, folder.path("link"))
         let configuration = configuration(folder.path("link"))
-        #expect(try APIKey.read(configuration, environment: [:]).secret.revealed == "old")
+        #expect(try APIKey.read(configuration, environment: [:]).secret.text == "old")
         try folder.write("new", to: "key")
-        #expect(try APIKey.read(configuration, environment: [:]).secret.revealed == "new")
+        #expect(try APIKey.read(configuration, environment: [:]).secret.text == "new")
     }
 
     @Test func `what is no key is refused without being shown`() throws {
