@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Glibc
+internal import SluiceSystem
+
+extension DuplicateWindow {
+    /// Opens the window of a destination, and makes it when there is none or it belongs to another destination.
+    ///
+    /// - Parameters:
+    ///   - capacity: entries of a generation in a new file; 1 Mi of them take 48 MiB of disk.
+    /// - Throws: `outOfSpace`, for example; the relay then works without a window.
+    package static func open(
+        in spool: SpoolFolder,
+        destination: UInt64,
+        capacity: Int = defaultCapacity
+    ) throws(SpoolError) -> DuplicateWindow {
+        try spoolCall { () throws(SystemError) in
+            // Only one process at a time makes or replaces the file.
+            let root = try File(opening: spool.root, O_RDONLY | O_DIRECTORY)
+            try root.lock()
+            defer { try? root.unlock() }  // closing would do it as well
+            if let window = try openExisting(spool.duplicates, destination: destination, capacity: capacity) {
+                return window
+            }
+            // Its room may be just what the new one needs.
+            try FileSystem.removeIfPresent(spool.duplicates)
+            return try make(in: spool, destination: destination, capacity: capacity)
+        }
+    }
+
+    /// - Returns: nil when there is no file that can be used.
+    private static func openExisting(
+        _ path: String,
+        destination: UInt64,
+        capacity: Int
+    ) throws(SystemError) -> DuplicateWindow? {
+        guard let status = try? FileStatus(of: path), status.isRegularFile, status.links == 1 else { return nil }
+        let file = try File(opening: path, O_RDWR)
+        var header = ByteBuffer(capacity: DuplicateLayout.headerBytes)
+        header.append(upTo: DuplicateLayout.headerBytes) { (try? file.read(into: $0, at: 0)) ?? 0 }
+        let known = DuplicateLayout.capacity(inHeader: header.bytes, destination: destination)
+        guard known == capacity else { return nil }
+        let layout = DuplicateLayout(capacity: capacity)
+        guard try file.status().size == layout.fileBytes else { return nil }
+        // A copy may have become sparse.
+        try file.reserve(from: 0, count: layout.fileBytes)
+        return try map(file, layout)
+    }
+
+    private static func make(
+        in spool: SpoolFolder,
+        destination: UInt64,
+        capacity: Int
+    ) throws(SystemError) -> DuplicateWindow {
+        let layout = DuplicateLayout(capacity: capacity)
+        let hidden = "\(spool.root)/\(SegmentName.newPrefix)duplicates-\(SpoolFolder.randomText())"
+        do throws(SystemError) {
+            let file = try File(opening: hidden, O_RDWR | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
+            try file.reserve(from: 0, count: layout.fileBytes)
+            var header = ByteBuffer(capacity: DuplicateLayout.headerBytes)
+            layout.appendHeader(seed: .random(in: .min ... .max), destination: destination, to: &header)
+            try file.write(header.bytes, at: 0)
+            try FileSystem.move(hidden, to: spool.duplicates)
+            return try map(try File(opening: spool.duplicates, O_RDWR), layout)
+        } catch {
+            _ = try? FileSystem.removeIfPresent(hidden)  // the first fault is the one to report
+            throw error
+        }
+    }
+
+    private static func map(_ file: consuming File, _ layout: DuplicateLayout) throws(SystemError) -> DuplicateWindow {
+        let memory = mmap(nil, layout.fileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0)
+        guard let memory, memory != MAP_FAILED else { throw SystemError(call: "mmap", path: file.path, errno: errno) }
+        // Neighbours of a slot are never asked for.
+        madvise(memory, layout.fileBytes, MADV_RANDOM)
+        return DuplicateWindow(file, memory: memory, layout: layout)
+    }
+}
