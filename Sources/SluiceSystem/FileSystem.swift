@@ -118,6 +118,33 @@ package enum FileSystem {
         return String(cString: resolved)
     }
 
+    /// The number of names in a folder, counted up to `limit`.
+    package static func countNames(in path: String, upTo limit: Int) throws(SystemError) -> Int {
+        guard let stream = opendir(path) else { throw SystemError(call: "opendir", path: path, errno: errno) }
+        defer { closedir(stream) }
+        var count = -2
+        while count < limit, readdir(stream) != nil { count += 1 }
+        return max(0, count)
+    }
+
+    /// Room on disk that the files of one folder take; those that go away meanwhile are not counted.
+    package static func allocatedBytes(in path: String) throws(SystemError) -> Int {
+        guard let stream = opendir(path) else { throw SystemError(call: "opendir", path: path, errno: errno) }
+        defer { closedir(stream) }
+        let folder = dirfd(stream)
+        var sum = 0
+        while let entry = readdir(stream) {
+            var value = stat()
+            let result = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    fstatat(folder, $0, &value, AT_SYMLINK_NOFOLLOW)
+                }
+            }
+            if result == 0 && value.st_mode & S_IFMT == S_IFREG { sum += Int(value.st_blocks) * 512 }
+        }
+        return sum
+    }
+
     /// Bytes that an unprivileged process can still write on the filesystem of `path`.
     package static func freeBytes(at path: String) throws(SystemError) -> Int {
         var value = statvfs()

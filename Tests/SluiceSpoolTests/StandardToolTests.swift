@@ -22,9 +22,9 @@ struct StandardToolTests {
         }
         try file.finish()
         let test = try Tool.run("lz4", "-q", "-t", file.path)
-        #expect(test.status == 0, "\(test.errors)")
+        #expect(test.code == 0, "\(test.errors)")
         let content = try Tool.run("lz4", "-q", "-dc", file.path)
-        #expect(content.output.elementsEqual((text + text + text).utf8))
+        #expect(content.output.utf8.elementsEqual((text + text + text).utf8))
 
         let reading = try Reading(opening: file.path)
         #expect(reading.delivered.joined().utf8.elementsEqual((text + text + text).utf8))
