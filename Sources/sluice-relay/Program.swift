@@ -7,7 +7,11 @@ struct Program {
         let table = CommandTable(
             program: "sluice-relay",
             abstract: "Delivers the events of a spool to GraphJSON; the only program that holds the API key.",
-            commands: []
+            commands: [
+                ("find", FindCommand.self),
+                ("inspect", InspectCommand.self),
+                ("verify", VerifyCommand.self),
+            ]
         )
         await table.main()
     }
