@@ -100,7 +100,9 @@ let package = Package(
         tests("SluiceCommandsTests", uses: ["SluiceCommands", "SluiceTelemetry"]),
         tests(
             "SluiceRelayTests",
-            uses: ["SluiceRelay", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceSpool", "SluiceTelemetry"]
+            uses: [
+                "SluiceRelay", "SluiceEvents", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceSpool", "SluiceTelemetry",
+            ]
         ),
         tests("IntegrationTests", uses: ["SluiceSpool", "SluiceJSON"]),
     ],

@@ -14,6 +14,8 @@ package struct IgnoredFile: Hashable, Sendable, CustomStringConvertible {
         case hardLink = "hard_link"
         /// A segment of a later version of the format.
         case laterVersion = "later_version"
+        /// The file can't be opened or read.
+        case unreadable = "unreadable"
     }
 
     /// Bytes that are not UTF-8 come repaired.

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
-package import SluiceSystem
+internal import SluiceSystem
 
 /// The segments of a spool and where they are, in one pass over its folders.
 ///
 /// The folders are read in the order in which segments move, so one that moves on meanwhile is found in either place or
 /// in both, never in none; one that moves back may be missed.
-package struct SpoolListing: Sendable {
-    package enum Place: Hashable, Sendable {
+struct SpoolListing: Sendable {
+    enum Place: Hashable, Sendable {
         case incoming, ready
         case claimed(worker: String)
     }
 
     /// The last place where each segment was found.
-    package private(set) var places: [SegmentName: Place] = [:]
+    private(set) var places: [SegmentName: Place] = [:]
     /// Names in `incoming/`, `ready/` and `claimed/` that are no segments'.
-    package private(set) var foreign: [String] = []
+    private(set) var foreign: [String] = []
     private static let foreignLimit = 1000
     /// How many there are, told by name or not.
-    package private(set) var foreignCount = 0
+    private(set) var foreignCount = 0
 
-    package init(of spool: SpoolFolder) throws(SystemError) {
+    init(of spool: SpoolFolder) throws(SystemError) {
         try add(spool.incoming, suffix: ".open", place: .incoming)
         try add(spool.ready, suffix: ".ndjson.lz4", place: .ready)
         for worker in try FileSystem.names(in: spool.claimed) {
@@ -59,7 +59,7 @@ package struct SpoolListing: Sendable {
         if foreign.count < Self.foreignLimit { foreign.append(path) }
     }
 
-    package static func path(of segment: SegmentName, at place: Place, in spool: SpoolFolder) -> String {
+    static func path(of segment: SegmentName, at place: Place, in spool: SpoolFolder) -> String {
         switch place {
         case .incoming: spool.incoming(segment)
         case .ready: spool.ready(segment)

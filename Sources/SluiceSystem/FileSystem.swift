@@ -53,6 +53,15 @@ package enum FileSystem {
         }
     }
 
+    /// Removes a folder and all it holds; links are removed, never followed.
+    package static func removeTree(_ path: String) throws(SystemError) {
+        for name in try names(in: path) {
+            let inner = "\(path)/\(name)"
+            if try FileStatus(of: inner).isFolder { try removeTree(inner) } else { try remove(inner) }
+        }
+        try removeFolder(path)
+    }
+
     /// Makes the names inside a folder durable.
     package static func syncFolder(_ path: String) throws(SystemError) {
         let folder = try File(opening: path, O_RDONLY | O_DIRECTORY)

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+import SluiceCommands
+
 @main
 struct Program {
-    static func main() {}
+    static func main() async {
+        await CommandTable(
+            program: "sluice-bench",
+            abstract: "Measures Sluice with its real programs on this machine.",
+            commands: [("relay", RelayBenchmark.self)]
+        ).main()
+    }
 }

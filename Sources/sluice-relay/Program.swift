@@ -8,9 +8,9 @@ struct Program {
             program: "sluice-relay",
             abstract: "Delivers the events of a spool to GraphJSON; the only program that holds the API key.",
             commands: [
-                ("find", FindCommand.self),
-                ("inspect", InspectCommand.self),
-                ("verify", VerifyCommand.self),
+                ("run", RunCommand.self),
+                ("drain", DrainCommand.self),
+                ("check", CheckCommand.self),
             ]
         )
         await table.main()

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceSpool
+
+/// A segment that this relay holds: what is still to be read of it, and what became of its records.
+final class ClaimedSegment {
+    let name: SegmentName
+    /// Place in the relay's table of claims.
+    let slot: Int32
+    let progress: Progress
+    /// Records that are read and whose outcome is open.
+    var unresolved = 0
+    var isRead = false
+    /// Whether it ends with its writer's own count.
+    var hasFooter = false
+    /// What could not be read.
+    var damage = SegmentDamage()
+    var tornTails = 0
+    /// Outcomes of all records, earlier runs' included.
+    var counts = OutcomeCounts()
+    /// Outcomes that are not in the progress file yet.
+    var unsaved: [ProgressEntry] = []
+    /// Entries for the quarantine, opened with the first bad record.
+    var quarantine: QuarantineWriter?
+
+    init(name: SegmentName, slot: Int32, progress: Progress) {
+        self.name = name
+        self.slot = slot
+        self.progress = progress
+    }
+
+    var isDone: Bool { isRead && unresolved == 0 }
+
+    /// Notes the outcome of a record, as one run with its neighbour where that is possible.
+    func note(_ outcome: Outcome, frameOffset: Int, index: Int) {
+        counts[outcome] += 1
+        if let last = unsaved.indices.last, unsaved[last].outcome == outcome,
+            unsaved[last].frame == frameOffset, unsaved[last].first + unsaved[last].count == index
+        {
+            unsaved[last].count += 1
+        } else {
+            unsaved.append(ProgressEntry(frame: frameOffset, first: index, outcome: outcome))
+        }
+    }
+}

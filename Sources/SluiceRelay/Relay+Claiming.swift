@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceSpool
+internal import SluiceSystem
+internal import SluiceTelemetry
+
+/// Taking segments, one's own and those of the dead, and giving them back.
+extension Relay {
+    private static let scanInterval: Int64 = 200_000_000
+    private static let adoptionInterval: Int64 = 5_000_000_000
+
+    /// Claims the oldest segment that is ready and starts to read it.
+    ///
+    /// - Returns: false when nothing is ready, or enough is claimed.
+    func claimNext(_ now: Int64) throws(SpoolError) -> Bool {
+        guard !isStopping, claimCount < options.maximumClaims, now >= nextScanAt else { return false }
+        guard let claim = try worker.claimNext() else {
+            wasReadyEmpty = true
+            nextScanAt = now + Self.scanInterval
+            return false
+        }
+        wasReadyEmpty = false
+        open(claim)
+        return true
+    }
+
+    /// Moves segments of dead writers to `ready/`, and takes over the claims of dead relays.
+    func adopt(_ now: Int64) throws(SpoolError) {
+        guard now >= nextAdoptionAt, !isStopping else { return }
+        nextAdoptionAt = now + Self.adoptionInterval
+        let recovery = try IncomingRecovery(incoming: folder.incoming, ready: folder.ready, clock: clock)
+        let recovered = recovery.recovered.count
+        if recovered > 0 {
+            logger.notice("Segments of ended writers recovered", metadata: ["segments": .init(integerLiteral: recovered)])
+        }
+        for problem in recovery.problems where toldProblems.count < 1000 && toldProblems.insert(problem).inserted {
+            logger.error("Segment not recovered", metadata: ["error": .string(problem.description)])
+        }
+        let adopted = try worker.adoptOrphans()
+        if adopted > 0 {
+            logger.notice("Claims of ended relays taken over", metadata: ["segments": .init(integerLiteral: adopted)])
+        }
+        for file in worker.takeIgnored() {
+            logger.warning("File in the spool left alone", metadata: ["error": .string("\(file)")])
+        }
+        if recovered > 0 || adopted > 0 { nextScanAt = .min }
+    }
+
+    /// Starts to read a claimed segment.
+    private func open(_ claim: Claim) {
+        let name = claim.segment
+        do throws(SpoolError) {
+            if claim.isAdopted, case .finished = try ledger.standing(of: name) {
+                // Its relay ended between the `finished` line and the removal.
+                return try worker.remove(name)
+            }
+            let progress = try Progress(of: name, in: folder)
+            let slot = freeSlots.last ?? Int32(segments.count)
+            let segment = ClaimedSegment(name: name, slot: slot, progress: progress)
+            let cursor = try SegmentCursor(segment, path: claim.path)
+            try noteSealed(segment, path: claim.path)
+            if Int(slot) == segments.count {
+                segments.append(segment)
+            } else {
+                freeSlots.removeLast()
+                segments[Int(slot)] = segment
+            }
+            claimCount += 1
+            if claim.isAdopted || !progress.resolved.isEmpty {
+                _ = try quarantineWriter(of: segment, readsExisting: true)
+            }
+            reading = cursor
+        } catch {
+            leave(name, error)
+        }
+    }
+
+    /// Writes the `sealed` line of a segment whose writer did not come to it.
+    private func noteSealed(_ segment: ClaimedSegment, path: String) throws(SpoolError) {
+        let summary = try SegmentSummary(of: path)
+        segment.hasFooter = summary.hasFooter
+        if summary.hasFooter { return }
+        try ledger.append([.sealed(segment.name, records: summary.totals.records, isExact: false)])
+    }
+
+    /// Leaves a segment alone that can't be read, such as one of a later version, and says why.
+    func leave(_ name: SegmentName, _ error: SpoolError) {
+        logger.error(
+            "Segment left alone",
+            metadata: [
+                "segment.name": .string(name.text), "error.code": .string(error.code.rawValue),
+                "error": .string(error.description),
+            ]
+        )
+        summary.isWorkLeft = true
+        do throws(SpoolError) {
+            try worker.setAside(name, reason: error.code == .unsupportedVersion ? .laterVersion : .unreadable)
+        } catch {
+            logger.error("Segment not put back", metadata: ["error": .string(error.description)])
+        }
+    }
+
+    /// Forgets a segment's place in the table of claims.
+    func drop(_ segment: ClaimedSegment) {
+        segments[Int(segment.slot)] = nil
+        freeSlots.append(segment.slot)
+        claimCount -= 1
+    }
+
+    /// Ends the work on every segment that is not finished; closing the worker puts them back.
+    func releaseAll() {
+        for segment in segments.compactMap({ $0 }) {
+            summary.isWorkLeft = true
+            do throws(SpoolError) {
+                try segment.quarantine?.finish()
+            } catch {
+                logger.warning("Quarantine not closed", metadata: ["error": .string(error.description)])
+            }
+        }
+    }
+
+    /// Whether there is work that this relay could not take: left behind by it, or claimed by others.
+    func othersHoldWork() -> Bool {
+        do throws(SpoolError) {
+            return try worker.othersHoldClaims()
+        } catch {
+            logger.warning("Other claims can't be looked at", metadata: ["error": .string(error.description)])
+            return true
+        }
+    }
+
+    func closeWorker() {
+        do throws(SpoolError) {
+            try worker.close()
+        } catch {
+            logger.warning("Claims not put back", metadata: ["error": .string(error.description)])
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceSpool
+internal import SluiceSystem
+internal import SluiceTelemetry
+
+/// What the relays of a spool tell each other of the destination, through the file `gate`.
+extension Relay {
+    private static let gateInterval: Int64 = 1_000_000_000
+
+    /// Takes over what others found: a closed road, an open one, a destination that takes records.
+    func readGate(_ now: Int64) {
+        guard now >= nextGateAt else { return }
+        nextGateAt = now + Self.gateInterval
+        let gate = gateFile.read(destination: destinationNumber)
+        if gate.hasDelivered { destination.hasTakenRecords = true }
+        let wall = clock.wallMilliseconds()
+        let isClosed = gate.isClosed(atMilliseconds: wall) || gate.haltedReason != nil
+        guard isClosed else {
+            if isClosureAdopted {
+                isClosureAdopted = false
+                destination.reopen()
+            }
+            return
+        }
+        let closure = Destination.Closure(
+            kind: Self.kind(of: gate),
+            reason: gate.haltedReason ?? gate.reason,
+            // Never longer than the longest pause that anybody may ask for, whatever a stepped clock makes of it.
+            until: now + min(max(gate.closedUntilMilliseconds - wall, 0), 3_600_000) * 1_000_000,
+            attempt: max(1, gate.consecutiveFailures)
+        )
+        if destination.adopt(closure) { isClosureAdopted = true }
+    }
+
+    private static func kind(of gate: Gate) -> Destination.Closure.Kind {
+        guard gate.haltedReason != nil else { return .outage }
+        return gate.reason == Destination.Closure.Kind.massRejection.rawValue ? .massRejection : .halt
+    }
+
+    /// Tells the log and the other relays that the road was closed or opened.
+    func roadChanged(from before: Destination.Closure?, _ now: Int64) {
+        isClosureAdopted = false
+        if let closure = destination.closure {
+            let seconds = Double(closure.until - now) / 1e9
+            let metadata: Logger.Metadata = [
+                "gate.reason": .string(closure.reason), "gate.kind": .string(closure.kind.rawValue),
+                "gate.seconds": .string("\((seconds * 10).rounded() / 10)"),
+            ]
+            if closure.isHalt && before?.isHalt != true {
+                logger.error("Delivery halted: the destination refuses everything", metadata: metadata)
+            } else if before == nil {
+                logger.warning("Destination closed for a while", metadata: metadata)
+            } else {
+                logger.debug("Destination still closed", metadata: metadata)
+            }
+        } else if before != nil {
+            logger.notice("Destination open again")
+        }
+        writeGate(now)
+    }
+
+    func writeGate(_ now: Int64) {
+        let closure = destination.closure
+        let wall = clock.wallMilliseconds()
+        do throws(SpoolError) {
+            try gateFile.update(destination: destinationNumber) { gate in
+                if destination.hasTakenRecords { gate.hasDelivered = true }
+                gate.closedUntilMilliseconds = closure.map { wall + max(0, $0.until - now) / 1_000_000 } ?? 0
+                gate.consecutiveFailures = closure?.attempt ?? 0
+                gate.haltedReason = closure.flatMap { $0.isHalt ? $0.reason : nil }
+                gate.reason = closure.map { $0.kind == .massRejection ? $0.kind.rawValue : $0.reason } ?? ""
+            }
+            knownHasTakenRecords = destination.hasTakenRecords
+        } catch {
+            logger.warning("Gate not written", metadata: ["error": .string(error.description)])
+        }
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceEvents
+internal import SluiceGraphJSON
+internal import SluiceJSON
+internal import SluiceSpool
+internal import SluiceSystem
+internal import SluiceTelemetry
+
+/// From claimed segments to groups of events.
+extension Relay {
+    /// Records that are taken in before answers are looked at again.
+    private static let sliceRecords = 1024
+
+    /// Chunks that should wait ready, so that the client never runs dry.
+    private var wantedChunks: Int { max(16, Int(destination.limit) * 2) }
+
+    private var wantsRecords: Bool {
+        !isStopping && !isQuarantineStuck && queue.readyCount < wantedChunks
+            && pendingBytes < options.memoryBudgetBytes
+    }
+
+    /// Takes in some records.
+    ///
+    /// - Returns: whether there may be more to read at once.
+    func read(_ now: Int64) throws(SpoolError) -> Bool {
+        var budget = Self.sliceRecords
+        while budget > 0 && wantsRecords {
+            guard let cursor = reading else {
+                if !interrupted.isEmpty && now >= nextInterruptedAt {
+                    reading = interrupted.removeFirst()
+                    continue
+                }
+                if try !claimNext(now) { return false }
+                continue
+            }
+            budget -= 1
+            do throws(SpoolError) {
+                try step(cursor, now)
+            } catch {
+                try stopReading(cursor, error, now)
+            }
+        }
+        return wantsRecords && reading != nil
+    }
+
+    /// A segment that cannot be read on is tried again in a while; what was read of it is resolved meanwhile.
+    private func stopReading(_ cursor: SegmentCursor, _ error: SpoolError, _ now: Int64) throws(SpoolError) {
+        if error.disposition == .stop { throw error }
+        logger.error("Segment can't be read on", metadata: ["error": .string(error.description)])
+        reading = nil
+        interrupted.append(cursor)
+        nextInterruptedAt = now + 5_000_000_000
+    }
+
+    private func step(_ cursor: SegmentCursor, _ now: Int64) throws(SpoolError) {
+        let segment = cursor.segment
+        switch try cursor.next() {
+        case .record(let line, let frameOffset, let index):
+            if let outcome = segment.progress.resolved.outcome(frame: frameOffset, index: index) {
+                segment.counts[outcome] += 1
+                return
+            }
+            segment.unresolved += 1
+            admit(line, slot: segment.slot, frameOffset: frameOffset, index: index, now)
+        case .damaged(let offset, let length, let records):
+            segment.damage.addDamage(offset: offset, length: length, declaredRecords: records)
+        case .tornTail(let offset, let length):
+            segment.damage.addTornTail(offset: offset, length: length)
+        case .end:
+            try accountForDamage(segment, fileBytes: cursor.fileBytes)
+            reading = nil
+            segment.isRead = true
+            touched.append(segment)
+        }
+    }
+
+    /// Judges one record and puts its event into a group, unless it needs no sending.
+    func admit(_ line: UnsafeRawBufferPointer, slot: Int32, frameOffset: Int, index: Int, _ now: Int64) {
+        var record = RecordReference(slot: slot, frameOffset: frameOffset, index: index)
+        let key: Chunk.Key
+        do {
+            let spooled = try SpooledRecord(try parser.parse(line))
+            let origin = origin(of: spooled, record)
+            // Put into quarantine by a claim that ended before it could note so.
+            if let quarantine = segments[Int(slot)]?.quarantine, quarantine.contains(origin) {
+                return resolve(record, .quarantined)
+            }
+            record.origin = origin.fingerprint
+            if spooled.isQuarantined { return quarantine(record, admissionCause(spooled), attempts: 0) }
+            identify(spooled, &record)
+            if record.expiresAt != 0 && isExpired(record.expiresAt) { return resolve(record, .expired) }
+            if let outcome = known(record) { return resolve(record, outcome) }
+            guard fingerprints.insert(record.fingerprint) else {
+                waiting[record.fingerprint, default: []].append(record)
+                return
+            }
+            record.timestamp = rounded(spooled.timestamp)
+            let collection = number(of: spooled.document.text(spooled.document[spooled.collection]))
+            key = Chunk.Key(collection: collection, timestamp: options.bulk.needsEqualTimestamps ? record.timestamp : 0)
+            scratch.removeAll()
+            try transform.append(spooled, to: &scratch)
+        } catch {
+            return quarantine(record, QuarantineCause(.invalidRecord, detail: "\(error)"), attempts: 0)
+        }
+        group(record, key, now)
+    }
+
+    private func group(_ record: RecordReference, _ key: Chunk.Key, _ now: Int64) {
+        var chunk = grouper.chunk(for: key, at: now)
+        if chunk.count > 0, chunk.texts.count + scratch.count + chunk.count * 3 + 512 > options.maximumRequestBytes {
+            dispatch(chunk)
+            chunk = grouper.chunk(for: key, at: now)
+        }
+        let before = chunk.count == 0 ? 0 : chunk.cost
+        chunk.append(scratch.bytes, of: record)
+        pendingBytes += chunk.cost - before
+        if chunk.count >= options.bulk.maximumEvents { dispatch(chunk) }
+    }
+
+    /// Hands an open chunk to the queue.
+    private func dispatch(_ chunk: Chunk) {
+        grouper.close(chunk)
+        queue.pushBack(chunk)
+    }
+
+    /// Closes groups that have waited long enough, or whose memory is needed.
+    func closeGroups(_ now: Int64) {
+        let isShort = pendingBytes >= options.memoryBudgetBytes
+        let isAllRead = reading == nil && (isStopping || wasReadyEmpty || claimCount >= options.maximumClaims)
+        while let oldest = grouper.oldestOpen, queue.readyCount < wantedChunks {
+            let isDue = isDrain ? isAllRead : now - oldest.openedAt >= lingerNanoseconds
+            guard isDue || isShort else { return }
+            dispatch(oldest)
+        }
+    }
+
+    // MARK: What a record is known by
+
+    private func identify(_ spooled: borrowing SpooledRecord, _ record: inout RecordReference) {
+        let document = spooled.document
+        let envelope = document[spooled.envelope]
+        identity.removeAll()
+        identity.append(document.text(document[spooled.collection]))
+        identity.append(0)
+        let source = document.raw(envelope)
+        if let sentAt = document.value(of: "client_sent_at", in: spooled.envelope) {
+            // Every sending of an event says another time: it is left out, with the comma behind it.
+            let start = Int(document[sentAt - 1].start - envelope.start) - 1
+            let next = document[sentAt].next
+            let isLast = next >= envelope.next
+            let end = isLast ? source.count - 1 : Int(document[Int(next)].start - envelope.start) - 1
+            identity.append(UnsafeRawBufferPointer(rebasing: source[..<start]))
+            identity.append(UnsafeRawBufferPointer(rebasing: source[end...]))
+        } else {
+            identity.append(source)
+        }
+        record.fingerprint = Checksum.xxh3(identity.bytes, seed: window?.seed ?? 0)
+        record.eventHash = UInt32(truncatingIfNeeded: Checksum.xxh3(document.text(document[spooled.event])))
+        if let seconds = spooled.expiresAt, seconds > 0 { record.expiresAt = UInt32(clamping: seconds) }
+    }
+
+    /// Where the record first stood, before any replay.
+    private func origin(of spooled: borrowing SpooledRecord, _ record: RecordReference) -> RecordOrigin {
+        if let origin = spooled.origin, let segment = SegmentName(parsing: origin.segment) {
+            return RecordOrigin(segment: segment, frame: origin.frame, index: origin.index)
+        }
+        return place(of: record)
+    }
+
+    /// What the duplicate window says of a record; nil when it is new.
+    private func known(_ record: RecordReference) -> Outcome? {
+        switch window?.lookup(record.fingerprint, origin: record.origin) {
+        case .sameOrigin: .delivered
+        case .otherOrigin: .duplicate
+        case .absent, nil: nil
+        }
+    }
+
+    private func admissionCause(_ spooled: borrowing SpooledRecord) -> QuarantineCause {
+        let document = spooled.document
+        return QuarantineCause(
+            reason: spooled.quarantineReason.map { document.string(document[$0]) } ?? "unknown",
+            detail: spooled.quarantineDetail.map { document.string(document[$0]) } ?? ""
+        )
+    }
+
+    func isExpired(_ expiresAt: UInt32) -> Bool { mayExpire && Int(expiresAt) <= clock.wallSeconds }
+
+    private func rounded(_ timestamp: Int) -> Int {
+        let width = options.timestampPrecision
+        guard width > 1 else { return timestamp }
+        let rest = timestamp % width
+        return timestamp - (rest < 0 ? rest + width : rest)
+    }
+
+    /// The number of a collection's name.
+    private func number(of name: UnsafeRawBufferPointer) -> Int32 {
+        if lastCollection >= 0, collections[Int(lastCollection)].elementsEqual(name) { return lastCollection }
+        let text = Array(name)
+        if let known = collectionNumbers[text] {
+            lastCollection = known
+        } else {
+            collections.append(text)
+            lastCollection = Int32(collections.count - 1)
+            collectionNumbers[text] = lastCollection
+        }
+        return lastCollection
+    }
+}

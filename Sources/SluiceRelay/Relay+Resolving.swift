@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceEvents
+internal import SluiceJSON
+internal import SluiceSpool
+internal import SluiceSystem
+internal import SluiceTelemetry
+
+/// Outcomes: noted, written down, and the end of a segment.
+extension Relay {
+    private static let finishRetry: Int64 = 1_000_000_000
+    private static let syncInterval: Int64 = 1_000_000_000
+
+    /// Notes the outcome of a record that was under way, and decides the repeats that waited for it.
+    func settleRecord(_ record: RecordReference, _ outcome: Outcome) {
+        fingerprints.remove(record.fingerprint)
+        resolve(record, outcome)
+        guard !waiting.isEmpty, let repeats = waiting.removeValue(forKey: record.fingerprint) else { return }
+        for other in repeats {
+            if outcome == .delivered {
+                resolve(other, other.origin == record.origin ? .delivered : .duplicate)
+            } else {
+                admitAgain(other)
+            }
+        }
+    }
+
+    /// Notes the outcome of a record.
+    func resolve(_ record: RecordReference, _ outcome: Outcome) {
+        guard let segment = segments[Int(record.slot)] else { return }
+        segment.note(outcome, frameOffset: record.frameOffset, index: Int(record.index))
+        segment.unresolved -= 1
+        summary.counts[outcome] += 1
+        switch outcome {
+        case .delivered: metrics.delivered.increment()
+        case .duplicate: metrics.duplicate.increment()
+        case .expired: metrics.expired.increment()
+        case .quarantined: metrics.quarantined.increment()
+        case .discarded, .erased: break
+        }
+        if segment.unsaved.count == 1 || segment.isDone { touched.append(segment) }
+    }
+
+    /// Writes new outcomes down: bad records into quarantine, synced, and only then all into the progress files.
+    ///
+    /// What finds no room stays in memory for the next time.
+    func saveProgress(_ now: Int64) {
+        guard !touched.isEmpty, now >= nextQuarantineAt || !isQuarantineStuck else { return }
+        let segments = touched
+        touched.removeAll(keepingCapacity: true)
+        isQuarantineStuck = false
+        for segment in segments {
+            let isInQuarantine = syncQuarantine(of: segment, now)
+            if segment.isDone && isInQuarantine {
+                if !finishing.contains(where: { $0 === segment }) { finishing.append(segment) }
+                nextFinishAt = min(nextFinishAt, now)
+                continue
+            }
+            if !isInQuarantine { touched.append(segment) }
+            appendProgress(of: segment, withQuarantined: isInQuarantine)
+        }
+    }
+
+    private func syncQuarantine(of segment: ClaimedSegment, _ now: Int64) -> Bool {
+        guard let quarantine = segment.quarantine, quarantine.hasPending else { return true }
+        do throws(SpoolError) {
+            try quarantine.sync()
+            return true
+        } catch {
+            if now >= nextQuarantineAt {
+                logger.error(
+                    "Bad records stay pending: no place in quarantine",
+                    metadata: ["error": .string(error.description)]
+                )
+                nextQuarantineAt = now + Self.finishRetry
+            }
+            isQuarantineStuck = true
+            return false
+        }
+    }
+
+    private func appendProgress(of segment: ClaimedSegment, withQuarantined: Bool) {
+        let entries = withQuarantined ? segment.unsaved : segment.unsaved.filter { $0.outcome != .quarantined }
+        guard !entries.isEmpty else { return }
+        do throws(SpoolError) {
+            try segment.progress.append(entries)
+            segment.unsaved.removeAll { withQuarantined || $0.outcome != .quarantined }
+        } catch {
+            logger.warning("Progress kept in memory", metadata: ["error": .string(error.description)])
+            if withQuarantined { touched.append(segment) }
+        }
+    }
+
+    /// Makes progress durable once a second, so that a power loss repeats little.
+    func syncProgress(_ now: Int64) {
+        guard now >= nextSyncAt else { return }
+        nextSyncAt = now == .max ? .max : now + Self.syncInterval
+        var unsaved = 0
+        for segment in segments {
+            guard let segment else { continue }
+            unsaved += segment.unsaved.count
+            // A failure here costs repeats after a power loss at most.
+            try? segment.progress.sync()
+        }
+        metrics.unsavedProgress.record(unsaved)
+    }
+
+    /// Ends segments whose records are all resolved: quarantine synced, `finished` lines synced, files unlinked.
+    func finishSegments(_ now: Int64) {
+        guard !finishing.isEmpty, now >= nextFinishAt else { return }
+        do throws(SpoolError) {
+            for segment in finishing { try segment.quarantine?.finish() }
+            try ledger.append(finishing.map { .finished($0.name, $0.counts, tornTails: $0.tornTails) })
+            for segment in finishing {
+                try worker.remove(segment.name)
+                drop(segment)
+                summary.segments += 1
+            }
+            finishing.removeAll()
+        } catch {
+            nextFinishAt = now + Self.finishRetry
+            finishing.removeAll { segments[Int($0.slot)] !== $0 }
+            logger.error("Segment not finished yet", metadata: ["error": .string(error.description)])
+        }
+    }
+
+    // MARK: Quarantine
+
+    /// Puts a record into quarantine, where the next save makes it durable, and notes that outcome.
+    func quarantine(_ record: RecordReference, _ cause: QuarantineCause, attempts: Int) {
+        guard let segment = segments[Int(record.slot)] else { return }
+        do throws(SpoolError) {
+            let line = try recordLine(record, of: segment)
+            let (origin, replays) = history(of: line, record)
+            let entry = QuarantineEntry(
+                quarantinedAt: clock.wallSeconds,
+                reason: cause.reason,
+                detail: cause.detail,
+                status: cause.status,
+                attempts: attempts,
+                origin: origin,
+                replays: replays
+            )
+            let writer = try quarantineWriter(of: segment)
+            line.withUnsafeBytes { _ = writer.append(entry, record: $0) }
+        } catch {
+            // Nothing is noted: the segment stays, and whoever reads it next meets the record again.
+            logger.error("Record stays pending", metadata: ["error": .string(error.description)])
+            summary.isWorkLeft = true
+            return
+        }
+        settleRecord(record, .quarantined)
+    }
+
+    /// Where a record stands in its segment.
+    func place(of record: RecordReference) -> RecordOrigin {
+        guard let segment = segments[Int(record.slot)] else { preconditionFailure("a record of a dropped segment") }
+        return RecordOrigin(segment: segment.name, frame: record.frameOffset, index: Int(record.index))
+    }
+
+    /// The record's first place and how often it was replayed, as its line says.
+    private func history(of line: [UInt8], _ record: RecordReference) -> (RecordOrigin, Int) {
+        var padded = ByteBuffer(capacity: line.count)
+        padded.append(line)
+        // A line that is no record has no history.
+        guard let spooled = try? SpooledRecord(try quarantineParser.parse(padded.bytes)),
+            let origin = spooled.origin, let name = SegmentName(parsing: origin.segment)
+        else { return (place(of: record), 0) }
+        return (RecordOrigin(segment: name, frame: origin.frame, index: origin.index), spooled.replays)
+    }
+
+    func quarantineWriter(of segment: ClaimedSegment, readsExisting: Bool = false) throws(SpoolError) -> QuarantineWriter {
+        if let writer = segment.quarantine { return writer }
+        let writer = try QuarantineWriter(
+            for: segment.name,
+            in: folder,
+            readsExisting: readsExisting,
+            limitBytes: options.quarantineMaximumBytes,
+            clock: clock
+        )
+        segment.quarantine = writer
+        return writer
+    }
+
+    /// Enters what could not be read of a segment into quarantine, with its bytes.
+    func accountForDamage(_ segment: ClaimedSegment, fileBytes: Int) throws(SpoolError) {
+        guard let sealed = try sealedRecords(of: segment) else { return }
+        let path = worker.path(of: segment.name)
+        try segment.damage.saveBytes(from: path, of: segment.name, in: folder)
+        let assessment = segment.damage.assess(
+            segment: segment.name,
+            sealedRecords: sealed.isExact ? sealed.records : nil,
+            readableRecords: segment.counts.total + segment.unresolved,
+            fileBytes: fileBytes,
+            at: clock.wallSeconds
+        )
+        guard !assessment.entries.isEmpty else { return }
+        let writer = try quarantineWriter(of: segment)
+        for entry in assessment.entries { writer.append(entry, record: nil) }
+        segment.tornTails = assessment.tornTails
+        segment.counts.damaged += assessment.damagedRecords
+        summary.counts.damaged += assessment.damagedRecords
+        let metadata: Logger.Metadata = [
+            "segment.name": .string(segment.name.text), "records": .init(integerLiteral: assessment.damagedRecords),
+            "ranges": .init(integerLiteral: assessment.entries.count),
+        ]
+        if assessment.damagedRecords > 0 || assessment.tornTails < assessment.entries.count {
+            summary.metDamage = true
+            logger.error("Damage in a segment: what cannot be read is in quarantine", metadata: metadata)
+        } else {
+            logger.notice("Unfinished end of a segment set aside; nobody was told it was taken", metadata: metadata)
+        }
+    }
+
+    /// What the ledger says was sealed, where that can matter; nil when all was read that the segment says it has.
+    private func sealedRecords(of segment: ClaimedSegment) throws(SpoolError) -> (records: Int, isExact: Bool)? {
+        if segment.damage.isEmpty && segment.hasFooter { return nil }
+        guard case .sealed(let records, let isExact, _) = try ledger.standing(of: segment.name) else { return (0, false) }
+        return (records, isExact)
+    }
+
+    // MARK: Records read again
+
+    /// The line of a record, read again from its segment.
+    private func recordLine(_ record: RecordReference, of segment: ClaimedSegment) throws(SpoolError) -> [UInt8] {
+        if frameCache?.segment != segment.name || frameCache?.frameOffset != record.frameOffset {
+            let lines = try SegmentCursor.lines(of: worker.path(of: segment.name), frameOffset: record.frameOffset)
+            frameCache = FrameCache(segment: segment.name, frameOffset: record.frameOffset, lines: lines)
+        }
+        guard let lines = frameCache?.lines, Int(record.index) < lines.count else {
+            throw SpoolError(
+                .io,
+                path: worker.path(of: segment.name),
+                byteOffset: record.frameOffset,
+                detail: "the frame holds other records than when it was first read"
+            )
+        }
+        return lines[Int(record.index)]
+    }
+
+    /// Takes a record in once more that waited for an equal one which was not delivered.
+    private func admitAgain(_ record: RecordReference) {
+        guard let segment = segments[Int(record.slot)] else { return }
+        do throws(SpoolError) {
+            let line = try recordLine(record, of: segment)
+            var padded = ByteBuffer(capacity: line.count)
+            padded.append(line)
+            admit(
+                padded.bytes,
+                slot: record.slot,
+                frameOffset: record.frameOffset,
+                index: Int(record.index),
+                clock.monotonicNanoseconds()
+            )
+        } catch {
+            logger.error("Record can't be read again", metadata: ["error": .string(error.description)])
+            summary.isWorkLeft = true
+        }
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceGraphJSON
+package import SluiceHTTP
+internal import SluiceJSON
+package import SluiceSpool
+package import SluiceSystem
+package import SluiceTelemetry
+
+/// How a relay's run ended.
+package struct RelaySummary: Sendable, Equatable {
+    package var counts = OutcomeCounts()
+    package var segments = 0
+    /// Requests that were answered or failed.
+    package var requests = 0
+    /// Damage was met; what could not be read is in quarantine.
+    package var metDamage = false
+    /// The destination refuses everything; the reason.
+    package var halt: String?
+    /// Work is left: held, waiting for the destination, or claimed by others.
+    package var isWorkLeft = false
+    package var seconds = 0.0
+
+    package init() {}
+}
+
+/// Delivers the spool: claims segments, groups their records into requests, and sees each record to its outcome.
+///
+/// One thread owns everything here and calls `run`; the HTTP client has a thread of its own, and both meet in its
+/// inbox. Each turn of the loop takes answers, writes down what they decided, and only then sends more: a kill at
+/// any moment makes at most the requests under way go out twice.
+package final class Relay {
+    var options: RelayOptions
+    let folder: SpoolFolder
+    let clock: SystemClock
+    let logger: Logger
+    let metrics: RelayMetrics
+    let ledger: Ledger
+    let worker: Worker
+    let heartbeat: Heartbeat?
+    let apiKey: () -> String?
+    var url: String
+    let control: RelayControl
+    let client: HTTPClient
+    let headers: HTTPHeaderList
+
+    // Claims
+    var segments: [ClaimedSegment?] = []
+    var freeSlots: [Int32] = []
+    var claimCount = 0
+    var touched: [ClaimedSegment] = []
+    var finishing: [ClaimedSegment] = []
+    var nextFinishAt: Int64 = .min
+    var nextScanAt: Int64 = .min
+    var nextAdoptionAt: Int64 = .min
+    var nextSyncAt: Int64 = .min
+    var wasReadyEmpty = false
+    /// Problems with files that are left where they are; each is told once.
+    var toldProblems: Set<SpoolError> = []
+
+    // Reading
+    var reading: SegmentCursor?
+    /// Segments whose file could not be read on, or whose damage found no place in quarantine, to be tried again.
+    var interrupted: [SegmentCursor] = []
+    var nextInterruptedAt: Int64 = .min
+    let parser = JSONParser(maximumBytes: 64 << 20)
+    let quarantineParser = JSONParser(maximumBytes: 64 << 20)
+    var transform: EventTransform
+    var scratch = ByteBuffer(capacity: 64 << 10)
+    var identity = ByteBuffer(capacity: 64 << 10)
+    var collections: [[UInt8]] = []
+    var collectionNumbers: [[UInt8]: Int32] = [:]
+    var lastCollection: Int32 = -1
+    var clockWatch = ClockWatch()
+    var mayExpire = true
+
+    // Records under way
+    var grouper = Grouper()
+    var queue = ChunkQueue()
+    var pendingBytes = 0
+    var fingerprints = FingerprintTable()
+    var waiting: [UInt64: [RecordReference]] = [:]
+    var window: DuplicateWindow?
+    /// Refused records, until the destination is known to take others.
+    var held: [Chunk] = []
+    /// So much waits for room in quarantine that nothing more is read.
+    var isQuarantineStuck = false
+    var nextQuarantineAt: Int64 = .min
+    var flights: [Flight?] = []
+    var freeFlights: [Int] = []
+    var destination: Destination
+    var completions: [HTTPCompletion] = []
+    var lastProbe: (slot: Int32, event: UInt32) = (-1, 0)
+    let gateFile: GateFile
+    let destinationNumber: UInt64
+    var nextGateAt: Int64 = .min
+    /// The closure is another relay's finding.
+    var isClosureAdopted = false
+    var knownHasTakenRecords = false
+    var random = SystemRandomNumberGenerator()
+    var frameCache: FrameCache?
+
+    var summary = RelaySummary()
+    var lastDeliveryAt: Int64 = 0
+    var startedAt: Int64 = 0
+    var stoppedAt: Int64?
+    var classifier: AnswerClassifier
+    var encoder: RequestEncoder
+    /// The events of the request that is being written.
+    var eventTexts: [UnsafeRawBufferPointer] = []
+    var eventTimestamps: [Int] = []
+    /// Told the records resolved so far, at most ten times a second.
+    package var onProgress: ((Int) -> Void)?
+    private var nextReportAt: Int64 = .min
+
+    /// A request that is under way.
+    struct Flight {
+        var chunk: Chunk
+        var startedAt: Int64
+        var isProbe: Bool
+    }
+
+    /// Opens the books of a spool and takes a worker's folder in it.
+    ///
+    /// - Parameters:
+    ///   - apiKey: reads the key again each time it is called; nil when there is none.
+    /// - Throws: `SpoolError` when the spool can't be used; nothing has been claimed then.
+    package init(
+        options: RelayOptions,
+        folder: SpoolFolder,
+        client configuration: HTTPClientConfiguration,
+        apiKey: @escaping () -> String?,
+        control: RelayControl,
+        clock: SystemClock = .system,
+        logger: Logger,
+        metrics: RelayMetrics,
+        heartbeat: Heartbeat? = nil
+    ) throws(SpoolError) {
+        self.options = options
+        self.folder = folder
+        self.clock = clock
+        self.logger = logger
+        self.metrics = metrics
+        self.apiKey = apiKey
+        self.heartbeat = heartbeat
+        url = options.target.url(for: options.bulk)
+        let key = apiKey() ?? ""
+        classifier = AnswerClassifier(apiKey: key, clock: clock)
+        encoder = RequestEncoder(shape: options.bulk, apiKey: key)
+        self.control = control
+        let signal = control.signal
+        transform = EventTransform(timestampPrecision: options.timestampPrecision)
+        ledger = try Ledger(in: folder, clock: clock)
+        worker = try Worker.start(in: folder, clock: clock)
+        gateFile = GateFile(in: folder)
+        destinationNumber = Array(options.target.base.utf8).withUnsafeBytes { Checksum.xxh3($0) }
+        destination = Destination(options: options, hasTakenRecords: false)
+        headers = HTTPHeaderList([("Content-Type", "application/json")])
+        client = HTTPClient(configuration, clock: clock) { signal.raise() }
+    }
+
+    /// Works until the relay is stopped or, as a drain, until nothing is left that it could do.
+    ///
+    /// - Returns: what was done; every claim that is not finished is back in `ready/`.
+    /// - Throws: `SpoolError` when the spool itself can no longer be used.
+    package func run() throws -> RelaySummary {
+        startedAt = clock.monotonicNanoseconds()
+        lastDeliveryAt = startedAt
+        readKey()
+        defer { client.close() }
+        try begin()
+        while true {
+            let now = clock.monotonicNanoseconds()
+            heartbeat?.beat()
+            takeAnswers(now)
+            saveProgress(now)
+            finishSegments(now)
+            if hasEnded(now) { break }
+            try maintain(now)
+            queue.promote(at: now)
+            let isReading = try read(now)
+            closeGroups(now)
+            sendReady(now)
+            report(now)
+            if !isReading { control.signal.wait(nanoseconds: waitTime(now)) }
+        }
+        end()
+        summary.seconds = Double(clock.monotonicNanoseconds() - startedAt) / 1e9
+        return summary
+    }
+
+    var isStopping: Bool { control.isStopping }
+
+    // MARK: Course
+
+    private func begin() throws {
+        openWindow()
+        readGate(clock.monotonicNanoseconds())
+        try adopt(clock.monotonicNanoseconds())
+    }
+
+    /// Opens the duplicate window; without room for one the relay works without it.
+    private func openWindow() {
+        guard options.duplicateWindow > 0 else { return }
+        do throws(SpoolError) {
+            window = try DuplicateWindow.open(
+                in: folder,
+                destination: destinationNumber,
+                capacity: options.duplicateWindow
+            )
+        } catch {
+            logger.warning("No duplicate window: repeats may be sent", metadata: ["error": .string(error.description)])
+        }
+    }
+
+    private func maintain(_ now: Int64) throws {
+        if let options = control.takeReload() { apply(options, now) }
+        mayExpire = clockWatch.mayExpire(wallMilliseconds: clock.wallMilliseconds(), monotonic: now)
+        readGate(now)
+        try adopt(now)
+        syncProgress(now)
+        metrics.inFlight.record(destination.inFlight)
+        metrics.concurrencyLimit.record(destination.limit)
+        metrics.halted.record(destination.isHalted ? 1 : 0)
+        metrics.backoffSeconds.record(destination.closure.map { max(0, Double($0.until - now) / 1e9) } ?? 0)
+    }
+
+    private func apply(_ options: RelayOptions, _ now: Int64) {
+        self.options = options
+        url = options.target.url(for: options.bulk)
+        transform.timestampPrecision = options.timestampPrecision
+        destination.apply(options)
+        encoder = RequestEncoder(shape: options.bulk, apiKey: classifier.apiKey)
+        readKey()
+        destination.probeNow(at: now)
+    }
+
+    private func report(_ now: Int64) {
+        guard let onProgress, now >= nextReportAt else { return }
+        nextReportAt = now + 100_000_000
+        onProgress(summary.counts.total)
+    }
+
+    /// Whether nothing remains to be done, or the time to do it is over.
+    private func hasEnded(_ now: Int64) -> Bool {
+        if isStopping {
+            let since = stoppedAt ?? now
+            stoppedAt = since
+            if destination.inFlight == 0 { return true }
+            return control.isGivingUp || Double(now - since) / 1e9 >= options.shutdownGraceSeconds
+        }
+        guard case .drain(let deadline) = options.mode else { return false }
+        // A halt that another process left in the gate is tried once before it ends a drain.
+        if destination.isHalted && destination.haltsConcluded > 0 && destination.inFlight == 0 { return true }
+        if let deadline {
+            if Double(now - startedAt) / 1e9 >= deadline { control.stop() }
+        } else if let closure = destination.closure, destination.inFlight == 0,
+            Double(closure.until - lastDeliveryAt) / 1e9 >= options.drainPatienceSeconds
+        {
+            return true
+        }
+        // Records that are still held wait for a first delivery, which nothing here can bring any more.
+        return reading == nil && wasReadyEmpty && grouper.isEmpty && queue.isEmpty && destination.inFlight == 0
+            && finishing.isEmpty
+    }
+
+    private func end() {
+        if destination.inFlight > 0 {
+            logger.notice("Requests given up", metadata: ["requests": .init(integerLiteral: destination.inFlight)])
+            client.cancelAll()
+        }
+        saveProgress(clock.monotonicNanoseconds())
+        finishSegments(clock.monotonicNanoseconds())
+        syncProgress(.max)
+        if let closure = destination.closure, closure.isHalt { summary.halt = closure.reason }
+        if summary.halt == nil, !held.isEmpty, !destination.hasTakenRecords {
+            summary.halt = "the destination has not taken any record yet and refuses these: \(held[0].cause?.detail ?? "")"
+        }
+        releaseAll()
+        summary.isWorkLeft = summary.isWorkLeft || othersHoldWork()
+        writeGate(clock.monotonicNanoseconds())
+        closeWorker()
+    }
+
+    /// How long the loop may sleep.
+    private func waitTime(_ now: Int64) -> Int64 {
+        var until = now + 1_000_000_000
+        func consider(_ moment: Int64?) { if let moment { until = min(until, moment) } }
+        consider(queue.nextDue)
+        if let closure = destination.closure, !queue.isEmpty || !held.isEmpty { consider(max(closure.until, now + 1)) }
+        if !isDrain, let oldest = grouper.oldestOpen { consider(oldest.openedAt + lingerNanoseconds) }
+        if reading == nil, claimCount < options.maximumClaims { consider(nextScanAt) }
+        if !finishing.isEmpty { consider(nextFinishAt) }
+        return max(until - now, 0)
+    }
+
+    var isDrain: Bool { options.mode != .run }
+    var lingerNanoseconds: Int64 { Int64(options.lingerSeconds * 1e9) }
+    func randomUnit() -> Double { Double.random(in: 0..<1, using: &random) }
+}

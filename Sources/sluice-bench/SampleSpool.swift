@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import SluiceSpool
+import SluiceSystem
+
+/// Fills a spool with sealed segments of made-up records of about 435 bytes an envelope.
+struct SampleSpool {
+    var folder: SpoolFolder
+    /// Records that share one timestamp, so that full chunks are possible.
+    var recordsPerSecond = 5_000
+    var recordsPerSegment = 60_000
+
+    /// Writes `count` records.
+    ///
+    /// - Returns: bytes of NDJSON and bytes on disk.
+    func fill(_ count: Int, from first: Int = 0) throws -> (content: Int, disk: Int) {
+        let ledger = try Ledger(in: folder)
+        let writer = UInt64.random(in: .min ... .max)
+        let now = SystemClock.system.wallSeconds
+        let milliseconds = Int(SystemClock.system.wallMilliseconds())
+        var sizes = (content: 0, disk: 0)
+        var written = 0
+        var sequence: UInt64 = 0
+        var lines = ByteBuffer(capacity: 4 << 20)
+        while written < count {
+            let name = SegmentName(
+                millisecondsSince1970: milliseconds + Int(sequence),
+                writer: writer,
+                sequence: sequence
+            )
+            let segment = try SegmentFile(creating: name, in: folder.ready, as: name.sealedFileName, createdAt: now)
+            let end = min(count, written + recordsPerSegment)
+            while written < end {
+                lines.removeAll()
+                let before = written
+                while written < end && lines.count < 1 << 20 {
+                    append(first + written, receivedAt: now, to: &lines)
+                    written += 1
+                }
+                sizes.content += lines.count
+                try segment.append(lines.bytes, records: written - before, receivedAt: now...now)
+            }
+            try ledger.append([.sealed(name, records: segment.totals.records)])
+            try segment.finish()
+            sizes.disk += segment.fileBytes
+            sequence += 1
+        }
+        return sizes
+    }
+
+    private func append(_ number: Int, receivedAt: Int, to lines: inout ByteBuffer) {
+        let second = 1_796_000_000 + number / recordsPerSecond
+        let mixed = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15
+        lines.append("{\"received_at\":")
+        lines.append(decimal: receivedAt)
+        lines.append(",\"collection\":\"mobile_events\",\"timestamp\":")
+        lines.append(decimal: second)
+        lines.append(",\"contract\":{\"version\":\"bench-1\",\"hash\":\"0011223344556677\"},\"trusted\":{},")
+        lines.append("\"envelope\":{\"event\":\"report_exported\",\"event_id\":\"")
+        lines.append(identifier(mixed, number))
+        lines.append("\",\"occurred_at\":")
+        lines.append(decimal: second)
+        lines.append(",\"anonymous_id\":\"anon_")
+        lines.append(identifier(mixed >> 17 &* 31, number % 977))
+        lines.append("\",\"session_id\":\"ses_")
+        lines.append(identifier(mixed >> 9 &* 17, number % 4973))
+        lines.append("\",\"user_id\":null,\"app_version\":\"4.8.0\",\"build_number\":\"842\",\"platform\":\"ios\",")
+        lines.append("\"schema_version\":1,\"properties\":{\"report_type\":\"retention\",\"row_count\":")
+        lines.append(decimal: Int(mixed % 100_000))
+        lines.append(",\"locale\":\"de_DE\",\"duration_ms\":")
+        lines.append(decimal: Int(mixed >> 8 % 9_000))
+        lines.append(",\"is_shared\":true}}}\n")
+    }
+
+    /// 36 characters, shaped like a UUID.
+    private func identifier(_ high: UInt64, _ low: Int) -> String {
+        let digits = String(high, radix: 16) + String(0x1000_0000_0000_0000 + UInt64(low), radix: 16)
+        let padded = Array(String(repeating: "0", count: max(0, 32 - digits.utf8.count)) + digits).suffix(32)
+        let text = String(padded)
+        func part(_ from: Int, _ to: Int) -> Substring { text.dropFirst(from).prefix(to - from) }
+        return "\(part(0, 8))-\(part(8, 12))-\(part(12, 16))-\(part(16, 20))-\(part(20, 32))"
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import SluiceCommands
+import SluiceRelay
+import SluiceSpool
+import SluiceTelemetry
+
+/// `sluice-relay run`: the sidecar.
+struct RunCommand: Command {
+    static let abstract = "Deliver events as they come, until SIGTERM."
+    static let usage = "[options]"
+    static let help = """
+        Runs beside the endpoint: claims segments as they are sealed and posts their events to GraphJSON, at most 50 in
+        a request, with backoff and adaptive concurrency. Several relays on one spool share the work.
+
+        SIGTERM and SIGINT end it in good order: requests under way get relay.shutdown_grace_s, what is unfinished
+        goes back to ready/; a second signal does not wait. SIGHUP reads configuration and key again.
+
+        Options:
+        \(ConfigurationSource.help(settings))
+
+        The API key comes from GRAPHJSON_API_KEY, from the file that --api-key-file or graphjson.api_key_file names,
+        or from systemd's credential graphjson_api_key.
+
+        Exit codes:
+          0   stopped in good order
+          74  the spool can no longer be used
+          78  the configuration, the key or the spool's rights are wrong; nothing was touched
+        """
+    static let takesSignals = true
+    private static let settings = RelaySetup.settings + ["relay.admin_listen"]
+
+    private let source: ConfigurationSource
+
+    init(_ arguments: inout Arguments, _ context: CommandContext) throws(UsageError) {
+        source = try ConfigurationSource(&arguments, settings: Self.settings, environment: context.environment)
+        _ = try arguments.remaining()
+    }
+
+    func run(_ context: CommandContext) async throws -> ExitCode {
+        let setup = try RelaySetup(source, context)
+        let folder = try setup.openSpool()
+        let registry = MetricsRegistry()
+        let health = Health()
+        let heartbeat = health.heartbeat("relay", limitSeconds: 120)
+        let notifier = SystemdNotifier(environment: context.environment)
+        let watchdog = notifier.startWatchdog(health)
+        defer { watchdog?.stop() }
+        setup.logger.notice("Relay started", metadata: ["spool.path": .string(folder.root)])
+        notifier.ready()
+        let summary = try await setup.run(
+            .run,
+            in: folder,
+            metrics: RelayMetrics(in: registry),
+            heartbeat: heartbeat
+        )
+        notifier.stopping()
+        setup.logger.notice(
+            "Relay stopped",
+            metadata: [
+                "events.delivered": .init(integerLiteral: summary.counts.delivered),
+                "events.quarantined": .init(integerLiteral: summary.counts.quarantined),
+                "requests": .init(integerLiteral: summary.requests),
+            ]
+        )
+        return .ok
+    }
+}
