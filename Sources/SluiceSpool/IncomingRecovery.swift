@@ -44,6 +44,10 @@ package struct IncomingRecovery: Sendable {
         }
     }
 
+    package init(in spool: SpoolFolder, clock: SystemClock = .system) throws(SpoolError) {
+        try self.init(incoming: spool.incoming, ready: spool.ready, clock: clock)
+    }
+
     private mutating func recover(
         _ segment: SegmentName,
         _ incoming: String,
@@ -61,6 +65,8 @@ package struct IncomingRecovery: Sendable {
                 held += 1
                 return
             }
+            // Held until the rename is done, whatever the compiler takes for the last use of `file`.
+            defer { try? file.unlock() }  // closing would do it as well
             guard file.isStillAtItsPath() else { continue }
             try FileSystem.move(path, to: "\(ready)/\(segment.sealedFileName)")
             recovered.append(segment)
@@ -73,7 +79,9 @@ package struct IncomingRecovery: Sendable {
         let status = try FileStatus(of: path)
         guard status.isRegularFile, clock.wallSeconds - status.modifiedAt > Self.abandonedAfterSeconds else { return }
         let file = try File(opening: path, O_RDONLY)
-        if try file.tryLock(), file.isStillAtItsPath() { try FileSystem.remove(path) }
+        guard try file.tryLock() else { return }
+        defer { try? file.unlock() }  // closing would do it as well
+        if file.isStillAtItsPath() { try FileSystem.remove(path) }
     }
 
     private static func foreign(_ path: String, _ detail: String) -> SpoolError {

@@ -56,6 +56,23 @@ package final class SegmentWriter: Sendable {
         }
     }
 
+    /// Starts a writer that notes every sealed segment in `ledger`.
+    package convenience init(
+        spool: SpoolFolder,
+        ledger: Ledger,
+        options: SegmentWriterOptions = SegmentWriterOptions(),
+        clock: SystemClock = .system,
+        handlers: Handlers = Handlers()
+    ) {
+        var noting = handlers
+        noting.sealed = { (segment, records) throws(SpoolError) in
+            try handlers.sealed(segment, records)
+            // Not synced: whoever claims a segment without a line adds it.
+            try ledger.append([.sealed(segment, records: records)], isSynced: false)
+        }
+        self.init(root: spool.root, options: options, clock: clock, handlers: noting)
+    }
+
     // MARK: - Any thread
 
     /// Takes the records of one request; they are durable once `completed` says so.

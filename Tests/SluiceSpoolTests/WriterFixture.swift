@@ -59,7 +59,7 @@ final class WriterFixture: Sendable {
     /// The commit thread's number, once it has answered something.
     var commitThread: Int? { thread.withLock { $0 } }
 
-    private static func currentThread() -> Int? {
+    static func currentThread() -> Int? {
         var text = [CChar](repeating: 0, count: 64)
         let count = readlink("/proc/thread-self", &text, text.count - 1)
         guard count > 0 else { return nil }
@@ -87,9 +87,9 @@ final class WriterFixture: Sendable {
     }
 }
 
-/// Waits for what another thread or process does; fails after ten seconds.
+/// Waits for what another thread or process does; fails after half a minute.
 func eventually(_ what: Comment, _ condition: () throws -> Bool) throws {
-    let end = SystemClock.system.monotonicNanoseconds() + 10_000_000_000
+    let end = SystemClock.system.monotonicNanoseconds() + 30_000_000_000
     while try !condition() {
         try #require(SystemClock.system.monotonicNanoseconds() < end, what)
         usleep(1_000)
