@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -62,3 +63,7 @@ static inline uint64_t sluice_add_u64(void *address, uint64_t value) {
 }
 
 static inline void sluice_prefetch(const void *address) { __builtin_prefetch(address, 0, 1); }
+
+static inline const void *sluice_find(const void *text, size_t length, const void *part, size_t part_length) {
+    return memmem(text, length, part, part_length);
+}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Glibc
 package import SluiceTelemetry
 
 /// One verb of a program.
@@ -35,6 +36,12 @@ package struct CommandContext: Sendable {
         self.environment = environment
         self.output = output
         self.signals = signals
+    }
+
+    /// Tells the person something beside the results, on standard error.
+    package func note(_ text: String) {
+        let bytes = Array("\(program): \(text)\n".utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 
     /// The log as the configuration wants it, on standard error.

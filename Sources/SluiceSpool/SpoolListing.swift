@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
-internal import SluiceSystem
+package import SluiceSystem
 
 /// The segments of a spool and where they are, in one pass over its folders.
 ///
 /// The folders are read in the order in which segments move, so one that moves on meanwhile is found in either place or
 /// in both, never in none; one that moves back may be missed.
-struct SpoolListing: Sendable {
-    enum Place: Hashable, Sendable {
+package struct SpoolListing: Sendable {
+    package enum Place: Hashable, Sendable {
         case incoming, ready
         case claimed(worker: String)
     }
 
     /// The last place where each segment was found.
-    private(set) var places: [SegmentName: Place] = [:]
+    package private(set) var places: [SegmentName: Place] = [:]
     /// Names in `incoming/`, `ready/` and `claimed/` that are no segments'.
-    private(set) var foreign: [String] = []
+    package private(set) var foreign: [String] = []
     private static let foreignLimit = 1000
     /// How many there are, told by name or not.
-    private(set) var foreignCount = 0
+    package private(set) var foreignCount = 0
 
-    init(of spool: SpoolFolder) throws(SystemError) {
+    package init(of spool: SpoolFolder) throws(SystemError) {
         try add(spool.incoming, suffix: ".open", place: .incoming)
         try add(spool.ready, suffix: ".ndjson.lz4", place: .ready)
         for worker in try FileSystem.names(in: spool.claimed) {
@@ -59,7 +59,7 @@ struct SpoolListing: Sendable {
         if foreign.count < Self.foreignLimit { foreign.append(path) }
     }
 
-    static func path(of segment: SegmentName, at place: Place, in spool: SpoolFolder) -> String {
+    package static func path(of segment: SegmentName, at place: Place, in spool: SpoolFolder) -> String {
         switch place {
         case .incoming: spool.incoming(segment)
         case .ready: spool.ready(segment)

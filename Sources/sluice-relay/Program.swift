@@ -11,6 +11,9 @@ struct Program {
                 ("run", RunCommand.self),
                 ("drain", DrainCommand.self),
                 ("check", CheckCommand.self),
+                ("find", FindCommand.self),
+                ("inspect", InspectCommand.self),
+                ("verify", VerifyCommand.self),
             ]
         )
         await table.main()

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import SluiceSystem
+import SluiceTestSupport
+import Testing
+
+struct CommandLineTests {
+    private let runner = ProcessRunner()
+
+    @Test(arguments: ["sluice-relay"])
+    func `help is complete, on standard output, and a success`(program: String) throws {
+        let overview = try runner.run(program, ["--help"])
+        #expect(overview.code == 0)
+        #expect(overview.errors == "")
+        #expect(overview.output.hasPrefix("Usage: \(program) COMMAND"))
+        let verbs = overview.lines.filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }.map { line in
+            line.split(separator: "  ").first.map { String($0).split(separator: " ").map { String($0) } } ?? []
+        }
+        #expect(!verbs.isEmpty)
+        for verb in verbs where !verb.isEmpty {
+            let help = try runner.run(program, verb + ["--help"])
+            #expect(help.code == 0, "\(verb)")
+            #expect(help.output.hasPrefix("Usage: \(program) \(verb.joined(separator: " "))"))
+            #expect(help.output.contains("Exit codes:"), "\(verb)")
+            #expect(help.lines.allSatisfy { $0.count <= 120 }, "\(verb)")
+        }
+    }
+
+    @Test(arguments: [
+        [], ["--spool"], ["delver"], ["find"], ["find", "a", "b"], ["find", "a", "--spol", "x"],
+        ["inspect", "no-segment"],
+        ["verify", "--spool"],
+    ])
+    func `a wrong command line is told on standard error with exit code 64`(words: [String]) throws {
+        let result = try runner.run("sluice-relay", words)
+        #expect(result.code == 64)
+        #expect(result.output == "")
+        #expect(result.errors.hasPrefix("sluice-relay: "))
+    }
+
+    @Test func `a mistyped verb or option is met with a suggestion`() throws {
+        #expect(try runner.run("sluice-relay", ["verfy"]).errors.contains("did you mean verify?"))
+        #expect(try runner.run("sluice-relay", ["verify", "--spol", "x"]).errors.contains("did you mean --spool?"))
+    }
+
+    @Test func `a configuration with faults lists them all with file, line and key, exit code 78`() throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write("{\n relay: { max_in_flght: 3, linger_s: 'x' },\n}", to: "sluice.json5")
+        let result = try runner.run("sluice-relay", ["verify", "--config", file])
+        #expect(result.code == 78)
+        #expect(
+            result.errors == """
+                sluice-relay: \(file):2: relay.max_in_flght is no setting; did you mean relay.max_in_flight?
+                sluice-relay: \(file):2: relay.linger_s takes a number of seconds from 0 to 300
+
+                """
+        )
+    }
+
+    @Test func `a spool that is not there is told with its path, exit code 78, and is not made`() throws {
+        let folder = TemporaryFolder()
+        let result = try runner.run("sluice-relay", ["verify", "--spool", folder.path("none")])
+        #expect(result.code == 78)
+        #expect(result.errors.contains(folder.path("none")))
+        #expect((try? FileStatus(of: folder.path("none"))) == nil)
+    }
+
+    @Test func `a reader that has enough ends the output quietly`() throws {
+        let sample = try SampleSpool()
+        try sample.seal([(0..<5000).map { "e\($0)" }])
+        let command =
+            "'\(ProcessRunner.path(of: "sluice-relay"))' inspect '\(sample.name(0))' --records --spool '\(sample.path)' | head -n 1"
+        let result = try runner.run("/bin/sh", ["-c", command])
+        #expect(result.lines.count == 1)
+        #expect(result.errors == "")
+    }
+
+    @Test func `closed standard streams do not become files of the spool`() throws {
+        let sample = try SampleSpool()
+        try sample.seal([["e1"]])
+        let command = "exec '\(ProcessRunner.path(of: "sluice-relay"))' verify --spool '\(sample.path)' >&- 2>&- <&-"
+        #expect(try runner.run("/bin/sh", ["-c", command]).code == 0)
+        #expect(try sample.relay("verify").code == 0)
+    }
+}

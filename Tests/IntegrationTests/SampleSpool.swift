@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+import SluiceSpool
+import SluiceSystem
+import SluiceTestSupport
+
+/// A spool with segments that a test wrote itself, without any program.
+struct SampleSpool {
+    let folder = TemporaryFolder()
+    let spool: SpoolFolder
+    private let writer: UInt64 = 0x0123_4567_89AB_CDEF
+
+    init() throws {
+        spool = try SpoolFolder.open(folder.path("spool"), role: .writer)
+    }
+
+    var path: String { spool.root }
+
+    func name(_ sequence: Int) -> SegmentName {
+        SegmentName(
+            millisecondsSince1970: 1_796_000_000_000 + sequence,
+            writer: writer,
+            sequence: UInt64(sequence)
+        )
+    }
+
+    /// A record as the endpoint writes it.
+    static func record(_ id: String, event: String = "screen_viewed") -> String {
+        """
+        {"received_at":1796000000,"collection":"c","timestamp":1796000000,"trusted":{},"envelope":{"event":"\(event)",\
+        "event_id":"\(id)","occurred_at":1796000000,"anonymous_id":"a","session_id":"s","app_version":"1",\
+        "build_number":"1","platform":"ios","schema_version":1,"properties":{}}}
+
+        """
+    }
+
+    /// Seals a segment into `ready/`, one frame for each group of ids, and returns its name.
+    @discardableResult
+    func seal(_ groups: [[String]], sequence: Int = 0, footer: Bool = true) throws -> SegmentName {
+        let name = name(sequence)
+        let file = try SegmentFile(
+            creating: name,
+            in: spool.ready,
+            as: name.sealedFileName,
+            createdAt: 1_796_000_000
+        )
+        for group in groups {
+            var content = ByteBuffer()
+            for id in group { content.append(Self.record(id)) }
+            try file.append(content.bytes, records: group.count, receivedAt: 1_796_000_000...1_796_000_000)
+        }
+        try file.finish(footer: footer)
+        let records = groups.joined().count
+        try Ledger(in: spool).append([.sealed(name, records: records)])
+        return name
+    }
+
+    /// Overwrites one byte of a file.
+    static func flipByte(_ path: String, at offset: Int) throws {
+        var bytes = try FileSystem.contents(of: path, limit: 64 << 20)
+        bytes[offset] ^= 0x10
+        let file = try File(opening: path, 1)  // O_WRONLY
+        try bytes.withUnsafeBytes { try file.write($0) }
+    }
+
+    /// Runs `sluice-relay` on this spool.
+    func relay(_ arguments: String...) throws -> ProcessRunner.Result {
+        try ProcessRunner().run("sluice-relay", arguments + ["--spool", path])
+    }
+}
