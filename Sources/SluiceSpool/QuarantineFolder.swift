@@ -124,20 +124,3 @@ package struct QuarantineFolder: Sendable {
         }
     }
 }
-
-/// The lines of a text in memory, without their line feeds; empty ones are left out.
-struct Lines: Sequence, IteratorProtocol {
-    private var rest: UnsafeRawBufferPointer
-
-    init(_ bytes: UnsafeRawBufferPointer) { rest = bytes }
-
-    mutating func next() -> UnsafeRawBufferPointer? {
-        while let start = rest.baseAddress, !rest.isEmpty {
-            let length = memchr(start, 0x0A, rest.count).map { UnsafeRawPointer($0) - start } ?? rest.count
-            let line = UnsafeRawBufferPointer(start: start, count: length)
-            rest = UnsafeRawBufferPointer(rebasing: rest[Swift.min(rest.count, length + 1)...])
-            if length > 0 { return line }
-        }
-        return nil
-    }
-}

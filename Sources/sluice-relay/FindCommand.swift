@@ -63,7 +63,7 @@ struct FindCommand: Command {
             switch try reader.next(into: &buffer) {
             case .frame(let offset, _, _):
                 guard buffer.bytes.contains(part: eventID) else { continue }
-                for (index, line) in Lines(of: buffer.bytes).enumerated() where line.contains(part: eventID) {
+                for (index, line) in Lines(buffer.bytes).enumerated() where line.contains(part: eventID) {
                     // A line that does not parse is nobody's event; `verify` tells of it.
                     guard let document = try? parser.parse(line) else { continue }
                     if place.folder == .quarantine {

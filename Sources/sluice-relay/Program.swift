@@ -14,6 +14,8 @@ struct Program {
                 ("find", FindCommand.self),
                 ("inspect", InspectCommand.self),
                 ("verify", VerifyCommand.self),
+                ("quarantine list", QuarantineListCommand.self),
+                ("quarantine show", QuarantineShowCommand.self),
             ]
         )
         await table.main()

@@ -117,7 +117,7 @@ private struct SpoolScan: ~Copyable {
     /// Lines that are no records.
     private func unreadable(at frame: Int, isQuarantine: Bool) -> [String] {
         var found: [String] = []
-        for (index, line) in Lines(of: buffer.bytes).enumerated() {
+        for (index, line) in Lines(buffer.bytes).enumerated() {
             do {
                 let document = try parser.parse(line)
                 if !isQuarantine { _ = try SpooledRecord(document) }

@@ -54,6 +54,32 @@ struct SampleSpool {
         return name
     }
 
+    /// Puts records of a segment into quarantine, with an entry each, and syncs them.
+    func quarantine(
+        _ ids: [String],
+        of segment: SegmentName,
+        reason: String = "upstream_rejected",
+        event: String = "screen_viewed",
+        at time: Int = 1_796_000_100,
+        frame: Int = 100
+    ) throws {
+        let writer = try QuarantineWriter(for: segment, in: spool, readsExisting: true)
+        for (index, id) in ids.enumerated() {
+            let entry = QuarantineEntry(
+                quarantinedAt: time,
+                reason: reason,
+                detail: "HTTP 400: no\u{1B}[2J",
+                status: 400,
+                attempts: 2,
+                origin: RecordOrigin(segment: segment, frame: frame, index: index)
+            )
+            Array(Self.record(id, event: event).utf8.dropLast()).withUnsafeBytes {
+                _ = writer.append(entry, record: $0)
+            }
+        }
+        try writer.finish()
+    }
+
     /// Overwrites one byte of a file.
     static func flipByte(_ path: String, at offset: Int) throws {
         var bytes = try FileSystem.contents(of: path, limit: 64 << 20)
