@@ -91,7 +91,7 @@ let package = Package(
 
         tests("SluiceSystemTests", uses: []),
         tests("SluiceJSONTests", uses: ["SluiceJSON"]),
-        tests("SluiceEventsTests", uses: ["SluiceEvents", "SluiceJSON"]),
+        tests("SluiceEventsTests", uses: ["SluiceEvents", "SluiceJSON"], inputs: ["Inputs"]),
         tests("SluiceSpoolTests", uses: ["SluiceSpool", "SluiceJSON"]),
         tests("SluiceHTTPTests", uses: ["SluiceHTTP"]),
         tests("SluiceGraphJSONTests", uses: ["SluiceGraphJSON", "SluiceHTTP", "SluiceJSON"], inputs: ["Answers"]),

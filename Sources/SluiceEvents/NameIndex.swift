@@ -4,8 +4,8 @@
 ///
 /// Open addressing over the first eight and the last eight bytes and the length, which together are the whole name up
 /// to sixteen bytes. The slots depend on the known names alone, so no input can make a search long.
-package struct NameIndex {
-    private struct Slot {
+package struct NameIndex: BitwiseCopyable {
+    private struct Slot: BitwiseCopyable {
         var front: UInt64 = 0
         var back: UInt64 = 0
         var length = -1  // an empty slot

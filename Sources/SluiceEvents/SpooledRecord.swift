@@ -44,6 +44,7 @@ package struct SpooledRecord {
     private var environmentIndex = 0
     private var quarantineIndex = 0
     private var originIndex = 0
+    private var sourceIndex = 0
     private var eventIndex = 0
     private var eventIDIndex = 0
     private var anonymousIDIndex = 0
@@ -70,6 +71,8 @@ package struct SpooledRecord {
     package var userID: Int? { document.value(of: "user_id", in: trustedIndex) }
     /// Token index of a user that was only claimed.
     package var claimedUserID: Int? { document.value(of: "claimed_user_id", in: trustedIndex) }
+    /// Whether a server of one's own stated it.
+    package var isFromServer: Bool { sourceIndex != 0 && document.text(document[sourceIndex], equals: "server") }
     /// Whether it was set aside at admission.
     package var isQuarantined: Bool { quarantineIndex != 0 }
     /// Token index of why it was set aside at admission, one of `EventCode`'s texts.
@@ -124,6 +127,7 @@ package struct SpooledRecord {
         case .contract: contractIndex = try check(index, .object, name)
         case .quarantine: quarantineIndex = try check(index, .object, name)
         case .origin: originIndex = try check(index, .object, name)
+        case .source: sourceIndex = try check(index, .string, name)
         }
     }
 
@@ -160,7 +164,7 @@ package struct SpooledRecord {
 /// The members of a record that readers know.
 enum RecordMember: Int, CaseIterable {
     case receivedAt, collection, timestamp, timestampCorrected, clientSentAt, expiresAt, contract, environment
-    case quarantine, trusted, envelope, origin, replays
+    case quarantine, trusted, envelope, origin, replays, source
 
     static let required: [RecordMember] = [.receivedAt, .collection, .timestamp, .trusted, .envelope]
 
@@ -179,6 +183,7 @@ enum RecordMember: Int, CaseIterable {
         case .envelope: "envelope"
         case .origin: "origin"
         case .replays: "replays"
+        case .source: "source"
         }
     }
 }

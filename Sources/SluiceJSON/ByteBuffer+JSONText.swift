@@ -31,3 +31,16 @@ extension ByteBuffer {
         }
     }
 }
+
+package enum JSONText {
+    /// Writes `bytes`, which must be UTF-8, escaped for the inside of a JSON string.
+    ///
+    /// - Parameters:
+    ///   - target: has room for the escaped text and 8 bytes more; six times the bytes at worst, and never more than
+    ///     the source text that the parser unescaped them from.
+    /// - Returns: the bytes written.
+    package static func escape(_ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Int {
+        guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+        return sluice_json_escape(start, bytes.count, target.assumingMemoryBound(to: UInt8.self))
+    }
+}

@@ -64,6 +64,13 @@ package struct JSONDocument {
         return value
     }
 
+    /// The nearest double of a number.
+    package func double(_ token: JSONToken) -> Double {
+        assert(token.isNumeric, "only numbers have a double")
+        if let whole = integer(token) { return Double(whole) }
+        return JSONNumber.double(raw(token))
+    }
+
     /// Whether the unescaped text of a string or key is exactly `text`.
     @inlinable package func text(_ token: JSONToken, equals text: StaticString) -> Bool {
         let bytes = self.text(token)

@@ -117,35 +117,11 @@ struct JSONFaultScan {
         position += text.utf8.count
     }
 
-    private mutating func digits(_ start: Int) throws(JSONError) {
-        let first = position
-        while position < bytes.count, isDigit(bytes[position]) { position += 1 }
-        if position == first { throw JSONError(.invalidNumber, byteOffset: start) }
-    }
-
     private mutating func number() throws(JSONError) {
-        let start = position
-        var isWhole = true
-        if bytes[position] == UInt8(ascii: "-") { position += 1 }
-        if position < bytes.count, bytes[position] == UInt8(ascii: "0") { position += 1 } else { try digits(start) }
-        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
-            isWhole = false
-            position += 1
-            try digits(start)
-        }
-        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
-            isWhole = false
-            position += 1
-            if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") {
-                position += 1
-            }
-            try digits(start)
-        }
-        // A digit here follows a leading zero.
-        if position < bytes.count, isDigit(bytes[position]) { throw JSONError(.invalidNumber, byteOffset: start) }
-        let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        let fits = isWhole ? UInt64(text) != nil || Int64(text) != nil : Double(text)?.isFinite == true
-        if !fits { throw JSONError(.invalidNumber, byteOffset: start) }
+        guard let (end, isWhole) = JSONNumber.extent(in: bytes, from: position),
+            JSONNumber.fits(UnsafeRawBufferPointer(rebasing: bytes[position..<end]), isWhole: isWhole)
+        else { throw JSONError(.invalidNumber, byteOffset: position) }
+        position = end
     }
 
     private mutating func string() throws(JSONError) {

@@ -60,8 +60,8 @@ void sluice_json_parser_destroy(sluice_json_parser *parser);
 enum sluice_json_status sluice_json_parse(
     sluice_json_parser *parser, const uint8_t *bytes, size_t count, sluice_json_document *document);
 
-/// Writes `count` bytes escaped for the inside of a JSON string to `target`, which has room for 6 * count + 64 bytes.
-/// Returns the bytes written.
+/// Writes `count` bytes escaped for the inside of a JSON string to `target`, which has room for the result (at most
+/// 6 * count bytes) and 8 bytes more. Returns the bytes written.
 size_t sluice_json_escape(const uint8_t *bytes, size_t count, uint8_t *target);
 
 #ifdef __cplusplus
