@@ -87,8 +87,10 @@ package final class LoopbackSocket: Sendable {
     }
 
     /// Makes a later `receive` give up after so long.
-    package func limitReceiving(seconds: Int) {
-        var value = timeval(tv_sec: seconds, tv_usec: 0)
+    package func limitReceiving(seconds: Int) { limitReceiving(milliseconds: seconds * 1000) }
+
+    package func limitReceiving(milliseconds: Int) {
+        var value = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &value, socklen_t(MemoryLayout<timeval>.size))
     }
 
