@@ -63,7 +63,7 @@ extension Ledger {
     }
 
     private func kept(of book: LedgerBook, _ events: [(event: LedgerEvent, at: Int)]) throws(SystemError) -> Kept {
-        let onDisk = try SpoolListing(of: spool).places
+        let onDisk = try SpoolListing(of: spool).entries
         var segments = Set(book.open.keys)
         segments.formUnion(book.mismatches.keys)
         for segment in book.finished where onDisk[segment] != nil { segments.insert(segment) }

@@ -46,7 +46,7 @@ package struct QuarantineFolder: Sendable {
         for move in book.moves { if let rest = move.rest { hiddenRests.insert(rest) } }
         var files: [File] = []
         try spoolCall { () throws(SystemError) in
-            try FileSystem.forEachName(in: spool.quarantine) { name, _ in
+            try FileSystem.forEachName(in: spool.quarantine) { name in
                 if let segment = SegmentName(bytes: name, suffix: ".ndjson.lz4") {
                     if moves[segment] == nil { files.append(File(name: segment, path: spool.quarantine(segment))) }
                 } else if name.starts(with: SegmentName.newPrefix.utf8) {
@@ -67,7 +67,7 @@ package struct QuarantineFolder: Sendable {
         let writer = segment.quarantineWriter
         var files: [File] = []
         try spoolCall { () throws(SystemError) in
-            try FileSystem.forEachName(in: spool.quarantine) { name, _ in
+            try FileSystem.forEachName(in: spool.quarantine) { name in
                 guard let file = SegmentName(bytes: name, suffix: ".ndjson.lz4"), file.writer == writer else { return }
                 files.append(File(name: file, path: spool.quarantine(file)))
             }
@@ -115,7 +115,7 @@ package struct QuarantineFolder: Sendable {
     package func allocatedBytes() throws(SpoolError) -> Int {
         try spoolCall { () throws(SystemError) in
             var paths: [String] = []
-            try FileSystem.forEachName(in: spool.quarantine) { name, _ in
+            try FileSystem.forEachName(in: spool.quarantine) { name in
                 paths.append("\(spool.quarantine)/\(String(decoding: name, as: UTF8.self))")
             }
             var sum = 0

@@ -38,7 +38,7 @@ struct ReadyQueue: Sendable {
     private mutating func list(at now: Int64, ignored: inout IgnoredFiles) throws(SystemError) {
         var found: [SegmentName] = []
         let (folder, skipped) = (folder, skipped)
-        try FileSystem.forEachName(in: folder) { name, _ in
+        try FileSystem.forEachName(in: folder) { name in
             if let segment = SegmentName(bytes: name, suffix: ".ndjson.lz4") {
                 if !skipped.contains(segment) { found.append(segment) }
             } else if !name.starts(with: SegmentName.newPrefix.utf8) {

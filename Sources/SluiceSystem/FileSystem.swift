@@ -88,14 +88,36 @@ package enum FileSystem {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Calls `body` with the bytes of every name in a folder, in no order and without `.` and `..`, and whether it is
-    /// known to be a regular file; for folders that are too large for a list of texts.
+    /// Calls `body` with the bytes of every name in a folder, in no order and without `.` and `..`; for folders that
+    /// are too large for a list of texts.
     package static func forEachName(
         in path: String,
-        _ body: (_ name: UnsafeRawBufferPointer, _ isRegularFile: Bool) -> Void
+        _ body: (_ name: UnsafeRawBufferPointer) -> Void
+    ) throws(SystemError) {
+        try forEachEntry(in: path) { name, _ in body(name) }
+    }
+
+    /// Calls `body` with every name in a folder and its status; names that vanish meanwhile are left out.
+    package static func forEachFile(
+        in path: String,
+        _ body: (_ name: UnsafeRawBufferPointer, _ status: FileStatus) -> Void
+    ) throws(SystemError) {
+        try forEachEntry(in: path) { name, folder in
+            var value = stat()
+            guard let text = name.assumingMemoryBound(to: CChar.self).baseAddress,
+                fstatat(folder, text, &value, AT_SYMLINK_NOFOLLOW) == 0
+            else { return }
+            body(name, FileStatus(value))
+        }
+    }
+
+    /// - Parameter body: gets a name, behind which a zero stands, and the folder's descriptor.
+    private static func forEachEntry(
+        in path: String,
+        _ body: (UnsafeRawBufferPointer, Int32) -> Void
     ) throws(SystemError) {
         let folder = try File(opening: path, O_RDONLY | O_DIRECTORY)
-        let descriptor = try retrying("dup", path) { fcntl(folder.descriptor, F_DUPFD_CLOEXEC, 0) }
+        let descriptor = try retrying("fcntl", path) { fcntl(folder.descriptor, F_DUPFD_CLOEXEC, 0) }
         guard let stream = fdopendir(descriptor) else {
             let code = errno
             _ = Glibc.close(descriptor)
@@ -108,12 +130,11 @@ package enum FileSystem {
                 if errno != 0 { throw SystemError(call: "readdir", path: path, errno: errno) }
                 return
             }
-            let isRegularFile = entry.pointee.d_type == 8  // DT_REG
             withUnsafePointer(to: &entry.pointee.d_name) { name in
                 let name = UnsafeRawPointer(name)
                 let length = strlen(name.assumingMemoryBound(to: CChar.self))
                 let isDot = length <= 2 && memcmp(name, "..", length) == 0
-                if !isDot { body(UnsafeRawBufferPointer(start: name, count: length), isRegularFile) }
+                if !isDot { body(UnsafeRawBufferPointer(start: name, count: length), folder.descriptor) }
             }
         }
     }

@@ -19,11 +19,11 @@ struct SegmentPlace {
     /// All segments of a spool, oldest first, quarantine files last.
     static func all(in spool: SpoolFolder) throws -> [SegmentPlace] {
         let listing = try SpoolListing(of: spool)
-        let pending = listing.places.map { segment, place in
+        let pending = listing.entries.map { segment, entry in
             SegmentPlace(
                 segment: segment,
-                folder: folder(place),
-                path: SpoolListing.path(of: segment, at: place, in: spool)
+                folder: folder(entry.place),
+                path: listing.path(of: segment, at: entry.place, in: spool)
             )
         }
         return pending.sorted { $0.segment < $1.segment } + (try quarantine(in: spool))
