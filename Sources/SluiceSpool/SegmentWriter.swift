@@ -17,7 +17,7 @@ package final class SegmentWriter: Sendable {
     /// What a writer tells its owner; called on its own threads, without any lock held.
     package struct Handlers: Sendable {
         /// A group of requests is answered. Runs before the next commit: resume connections here, do nothing slow.
-        package var completed: @Sendable (borrowing CommitCompletion) -> Void = { _ in }
+        package var completed: @Sendable (CommitCompletion) -> Void = { _ in }
         /// A commit ended.
         package var committed: @Sendable (CommitReport) -> Void = { _ in }
         /// A segment of this many records is sealed: the place for its ledger line, before it is renamed.

@@ -37,7 +37,7 @@ package struct SegmentWriterStatistics: Hashable, Sendable {
 }
 
 /// A group of requests that were answered together.
-package struct CommitCompletion: ~Copyable {
+package struct CommitCompletion {
     /// The number that `append` returned for the first of them; the others follow without gaps.
     package var firstTicket: UInt64
     /// The words that were handed to `append`, in its order; valid during the call only.
