@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// SIGTERM, SIGINT and SIGHUP as calls of a closure on a thread of its own.
 ///
-/// `install` belongs into the first lines of a program, before any other thread: it blocks the signals, which every
-/// later thread inherits, and waits for them. A blocked signal reaches PID 1 of a container too, which would ignore
-/// one that it neither blocks nor handles.
+/// `install` belongs into the first lines of a program. Its handlers only write the signal's number to a pipe, which a
+/// thread reads. Blocking the signals and waiting for them would not do: the main thread of an asynchronous program
+/// waits in `sigsuspend(2)` with nothing blocked. With a handler, a signal reaches PID 1 of a container too.
 package final class Signals: Sendable {
     package enum Request: Sendable {
         /// Finish what is under way within the grace period, and end.
@@ -31,22 +31,39 @@ package final class Signals: Sendable {
         self.isDelivered = isDelivered
     }
 
-    /// Takes the signals over for the rest of the process's life.
+    /// Takes the signals over for the rest of the process's life; only once.
     ///
     /// - Parameter delivered: true when the command will call `deliver`; a request that comes earlier waits for it.
     ///   False ends the process at once, as if nothing had been installed.
     /// - Returns: what the command hands its closure to.
     package static func install(delivered: Bool) -> Signals {
         signal(SIGPIPE, SIG_IGN)
-        // As PID 1 this process inherits orphans; ignoring SIGCHLD lets the kernel reap them, see sigaction(2).
-        if getpid() == 1 { signal(SIGCHLD, SIG_IGN) }
+        if getpid() == 1 {
+            // As PID 1 this process inherits orphans; ignoring SIGCHLD lets the kernel reap them, see sigaction(2),
+            // except those that ended before.
+            signal(SIGCHLD, SIG_IGN)
+            while waitpid(-1, nil, WNOHANG) > 0 {}
+        }
         let signals = Signals(isDelivered: delivered)
-        var set = sigset_t()
-        sigemptyset(&set)
-        for number in [SIGTERM, SIGINT, SIGHUP] where delivered || !isIgnored(number) { sigaddset(&set, number) }
-        pthread_sigmask(SIG_BLOCK, &set, nil)
-        let watched = set
-        _ = SystemThread(name: "signals") { signals.wait(for: watched) }
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { fatalError("no pipe for signals: \(String(cString: strerror(errno)))") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // A handler must not wait; a pipe full of signals says enough.
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+        signalPipe.store(ends[1], ordering: .sequentiallyConsistent)
+        let readEnd = ends[0]
+        _ = SystemThread(name: "signals") { signals.read(readEnd) }
+        for number in [SIGTERM, SIGINT, SIGHUP] where delivered || !isIgnored(number) {
+            var action = sigaction()
+            action.__sigaction_handler.sa_handler = { number in
+                let code = errno
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = Glibc.write(signalPipe.load(ordering: .sequentiallyConsistent), &byte, 1)
+                errno = code
+            }
+            action.sa_flags = SA_RESTART
+            sigaction(number, &action, nil)
+        }
         return signals
     }
 
@@ -60,11 +77,10 @@ package final class Signals: Sendable {
         for request in waiting { handler(request) }
     }
 
-    private func wait(for set: sigset_t) {
-        var set = set
+    private func read(_ descriptor: Int32) {
+        var byte: UInt8 = 0
         while true {
-            var number: Int32 = 0
-            if sigwait(&set, &number) == 0 { take(number) }
+            if Glibc.read(descriptor, &byte, 1) == 1 { take(Int32(byte)) }
         }
     }
 
@@ -106,3 +122,6 @@ package final class Signals: Sendable {
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 }
+
+/// Where the handlers write; made before the first of them is installed, so that they never make it.
+private let signalPipe = Atomic<Int32>(-1)
