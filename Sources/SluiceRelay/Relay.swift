@@ -290,7 +290,7 @@ package final class Relay {
         if !isDrain, let oldest = grouper.oldestOpen { consider(oldest.openedAt + lingerNanoseconds) }
         if reading == nil, claimCount < options.maximumClaims { consider(nextScanAt) }
         if !finishing.isEmpty { consider(nextFinishAt) }
-        return max(until - now, 0)
+        return until <= now ? 0 : until - now
     }
 
     var isDrain: Bool { options.mode != .run }
