@@ -26,6 +26,16 @@ package struct SegmentHeader: Hashable, Sendable {
     /// The version of a header frame that verified; 0 when it names none.
     static func version(verified frame: UnsafeRawBufferPointer) -> Int { frame.number(after: #","version":"#) ?? 0 }
 
+    /// Reads a header frame that verified; nil when a member is missing or out of place.
+    init?(verified frame: UnsafeRawBufferPointer) {
+        guard let version = frame.number(after: #","version":"#),
+            let name = frame.text(after: #","segment":""#).flatMap({ SegmentName(parsing: $0) }),
+            let host = frame.text(after: #","host":""#),
+            let createdAt = frame.number(after: #","created_at":"#)
+        else { return nil }
+        self.init(name: name, host: host, createdAt: createdAt, version: version)
+    }
+
     package func append(to output: inout ByteBuffer) {
         SluiceFrame.append(to: &output) { output in
             output.append(Self.tag)
@@ -48,22 +58,34 @@ package struct SegmentHeader: Hashable, Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The whole number behind the first `key`, for the flat JSON that Sluice itself wrote and whose checksum holds.
-    func number(after key: StaticString) -> Int? {
+    /// What follows the first `key`, for the flat JSON that Sluice itself wrote and whose checksum holds.
+    private func rest(after key: StaticString) -> UnsafeRawBufferPointer? {
         let length = key.utf8CodeUnitCount
         guard count > length else { return nil }
-        for start in 0..<(count - length)
-        where UnsafeRawBufferPointer(rebasing: self[start..<(start + length)]).starts(with: key) {
-            var value: Int?
-            for byte in self[(start + length)...] {
-                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
-                let (product, tooLarge) = (value ?? 0).multipliedReportingOverflow(by: 10)
-                let (sum, carried) = product.addingReportingOverflow(Int(byte - UInt8(ascii: "0")))
-                if tooLarge || carried { return nil }
-                value = sum
-            }
-            return value
+        for start in 0..<(count - length) {
+            let rest = UnsafeRawBufferPointer(rebasing: self[start...])
+            if rest.starts(with: key) { return UnsafeRawBufferPointer(rebasing: rest[length...]) }
         }
         return nil
+    }
+
+    /// The whole number behind the first `key`.
+    func number(after key: StaticString) -> Int? {
+        guard let rest = rest(after: key) else { return nil }
+        var value: Int?
+        for byte in rest {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
+            let (product, tooLarge) = (value ?? 0).multipliedReportingOverflow(by: 10)
+            let (sum, carried) = product.addingReportingOverflow(Int(byte - UInt8(ascii: "0")))
+            if tooLarge || carried { return nil }
+            value = sum
+        }
+        return value
+    }
+
+    /// The text without escapes between the first `key` and the next quotation mark.
+    func text(after key: StaticString) -> String? {
+        guard let rest = rest(after: key), let end = rest.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
+        return String(decoding: rest[..<end], as: UTF8.self)
     }
 }

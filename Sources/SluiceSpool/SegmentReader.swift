@@ -37,6 +37,8 @@ package final class SegmentReader {
     package static let maximumContentBytes = 64 << 20
 
     package let path: String
+    /// What the first frame says, if it is whole.
+    package private(set) var header: SegmentHeader?
     private var window: SegmentWindow
     private var decompressor = LZ4Decompressor()
     /// Where the next element begins.
@@ -80,7 +82,8 @@ package final class SegmentReader {
     private func readHeader() throws(SpoolError) {
         let bytes = try window.bytes(at: 0, upTo: SluiceFrame.maximumBytes)
         guard case .verified(.header, let length) = SluiceFrame.find(in: bytes) else { return }
-        let version = SegmentHeader.version(verified: UnsafeRawBufferPointer(rebasing: bytes[..<length]))
+        let frame = UnsafeRawBufferPointer(rebasing: bytes[..<length])
+        let version = SegmentHeader.version(verified: frame)
         guard (1...SegmentHeader.currentVersion).contains(version) else {
             throw SpoolError(
                 .unsupportedVersion,
@@ -90,6 +93,7 @@ package final class SegmentReader {
                     + "\(SegmentHeader.currentVersion)"
             )
         }
+        header = SegmentHeader(verified: frame)
         isOwn = true
         position = length
     }

@@ -19,6 +19,26 @@ struct SegmentFileTests {
         #expect(try other.status().mode & 0o7777 == 0o660)
     }
 
+    @Test func `the header tells who wrote the segment, and is a line of JSON behind eight bytes`() throws {
+        let file = try SegmentFile(
+            creating: name,
+            in: folder.path,
+            as: name.sealedFileName,
+            host: "web-1.example \"é",
+            createdAt: 1_796_000_000
+        )
+        try file.finish()
+        let header = try #require(try SegmentReader(opening: file.path).header)
+        #expect(header == SegmentHeader(name: name, host: "web-1.example", createdAt: 1_796_000_000))
+        let bytes = try FileSystem.contents(of: file.path, limit: 4_096)
+        let line = try #require(bytes.dropFirst(8).split(separator: UInt8(ascii: "\n")).first)
+        #expect(
+            String(decoding: line, as: UTF8.self)
+                == #"{"sluice":"segment","version":1,"segment":"\#(name.text)","writer":"0000000000000001","#
+                + #""host":"web-1.example","created_at":1796000000}"#
+        )
+    }
+
     @Test func `a taken name is an error and nothing is overwritten`() throws {
         let path = try folder.write("mine", to: name.sealedFileName)
         let file = try SegmentFile(creating: name, in: folder.path, as: name.sealedFileName, createdAt: 1)
