@@ -130,7 +130,7 @@ extension Relay {
         guard let segment = segments[Int(record.slot)] else { return }
         do throws(SpoolError) {
             let line = try recordLine(record, of: segment)
-            let (origin, replays) = history(of: line, record)
+            let (origin, replays, isObject) = history(of: line, record)
             let entry = QuarantineEntry(
                 quarantinedAt: clock.wallSeconds,
                 reason: cause.reason,
@@ -141,7 +141,7 @@ extension Relay {
                 replays: replays
             )
             let writer = try quarantineWriter(of: segment)
-            line.withUnsafeBytes { _ = writer.append(entry, record: $0) }
+            line.withUnsafeBytes { _ = writer.append(entry, record: $0, isObject: isObject) }
         } catch {
             // Nothing is noted: the segment stays, and whoever reads it next meets the record again.
             logger.error("Record stays pending", metadata: ["error": .string(error.description)])
@@ -157,15 +157,18 @@ extension Relay {
         return RecordOrigin(segment: segment.name, frame: record.frameOffset, index: Int(record.index))
     }
 
-    /// The record's first place and how often it was replayed, as its line says.
-    private func history(of line: [UInt8], _ record: RecordReference) -> (RecordOrigin, Int) {
+    /// The record's first place and how often it was replayed, as its line says, and whether that is a JSON object.
+    private func history(of line: [UInt8], _ record: RecordReference) -> (RecordOrigin, Int, Bool) {
         var padded = ByteBuffer(capacity: line.count)
         padded.append(line)
         // A line that is no record has no history.
-        guard let spooled = try? SpooledRecord(try quarantineParser.parse(padded.bytes)),
-            let origin = spooled.origin, let name = SegmentName(parsing: origin.segment)
-        else { return (place(of: record), 0) }
-        return (RecordOrigin(segment: name, frame: origin.frame, index: origin.index), spooled.replays)
+        guard let document = try? quarantineParser.parse(padded.bytes), document[0].kind == .object else {
+            return (place(of: record), 0, false)
+        }
+        guard let spooled = try? SpooledRecord(document), let origin = spooled.origin,
+            let name = SegmentName(parsing: origin.segment)
+        else { return (place(of: record), 0, true) }
+        return (RecordOrigin(segment: name, frame: origin.frame, index: origin.index), spooled.replays, true)
     }
 
     func quarantineWriter(of segment: ClaimedSegment, readsExisting: Bool = false) throws(SpoolError) -> QuarantineWriter {

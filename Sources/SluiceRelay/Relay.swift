@@ -63,7 +63,7 @@ package final class Relay {
     var interrupted: [SegmentCursor] = []
     var nextInterruptedAt: Int64 = .min
     let parser = JSONParser(maximumBytes: 64 << 20)
-    let quarantineParser = JSONParser(maximumBytes: 64 << 20)
+    let quarantineParser = JSONParser(maximumBytes: 64 << 20, maximumDepth: 32)
     var transform: EventTransform
     var scratch = ByteBuffer(capacity: 64 << 10)
     var identity = ByteBuffer(capacity: 64 << 10)

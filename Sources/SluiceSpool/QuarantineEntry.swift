@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import FoundationEssentials
 package import SluiceSystem
 package import SluiceJSON
 
@@ -6,7 +7,8 @@ package import SluiceJSON
 ///
 /// On disk a line of JSON; the record follows as the last member, byte for byte as it was spooled:
 /// `{"quarantined_at":s,"reason":"…","detail":"…","status":400,"attempts":2,"origin":{…},"replays":0,"record":{…}}`.
-/// For a damaged range `"offset"`, `"length"` and `"records"` stand in the record's place.
+/// For a damaged range `"offset"`, `"length"` and `"records"` stand in the record's place; for a line that is no JSON
+/// object, `"line_base64"`.
 package struct QuarantineEntry: Hashable, Sendable {
     /// Bytes of a segment that could not be read; they are kept in `quarantine/<segment>.damaged` at the same offset.
     package struct Damage: Hashable, Sendable {
@@ -70,8 +72,9 @@ package struct QuarantineEntry: Hashable, Sendable {
     /// Appends the line.
     ///
     /// - Parameters:
-    ///   - record: the record's bytes, a JSON object without line feed; nil for damage.
-    package func append(to buffer: inout ByteBuffer, record: UnsafeRawBufferPointer?) {
+    ///   - record: the record's bytes without line feed; nil for damage.
+    ///   - isObject: whether these bytes are a JSON object; any others are kept in base64.
+    package func append(to buffer: inout ByteBuffer, record: UnsafeRawBufferPointer?, isObject: Bool = true) {
         buffer.append(#"{"quarantined_at":"#)
         buffer.append(decimal: quarantinedAt)
         buffer.append(#","reason":"#)
@@ -96,9 +99,13 @@ package struct QuarantineEntry: Hashable, Sendable {
             buffer.append(#","records":"#)
             buffer.append(decimal: damage.records)
         }
-        if let record {
+        if let record, isObject {
             buffer.append(#","record":"#)
             buffer.append(record)
+        } else if let record {
+            buffer.append(#","line_base64":""#)
+            buffer.append(Data(record).base64EncodedString())
+            buffer.append("\"")
         }
         buffer.append("}\n")
     }
@@ -123,7 +130,7 @@ package struct QuarantineItem {
     /// The parsed line, the entry at token 0; valid until the next item.
     package let document: JSONDocument
     package let origin: RecordOrigin
-    /// Token of the record; nil for damage.
+    /// Token of the record; nil for damage and for a line that is no JSON object.
     package let recordToken: Int?
     /// Records that it stands for.
     package let records: Int
@@ -140,6 +147,10 @@ package struct QuarantineItem {
         if let record = document.value(of: "record", in: 0) {
             guard document[record].kind == .object else { return nil }
             recordToken = record
+            records = 1
+        } else if let line = document.value(of: "line_base64", in: 0) {
+            guard document[line].kind == .string else { return nil }
+            recordToken = nil
             records = 1
         } else {
             guard document.value(of: "offset", in: 0) != nil else { return nil }

@@ -74,16 +74,21 @@ package final class QuarantineWriter {
     /// Adds an entry to those that wait.
     ///
     /// - Parameters:
-    ///   - record: the record's bytes, a JSON object, with or without its line feed; nil for damage.
+    ///   - record: the record's bytes, with or without its line feed; nil for damage.
+    ///   - isObject: whether these bytes are a JSON object of at most 32 levels.
     /// - Returns: false when there is one of this origin already.
     @discardableResult
-    package func append(_ entry: QuarantineEntry, record: UnsafeRawBufferPointer?) -> Bool {
+    package func append(
+        _ entry: QuarantineEntry,
+        record: UnsafeRawBufferPointer?,
+        isObject: Bool = true
+    ) -> Bool {
         guard known.insert(entry.origin).inserted else { return false }
         var record = record
         if let bytes = record, bytes.last == UInt8(ascii: "\n") {
             record = UnsafeRawBufferPointer(rebasing: bytes.dropLast())
         }
-        entry.append(to: &pending, record: record)
+        entry.append(to: &pending, record: record, isObject: isObject)
         pendingRecords += entry.records
         return true
     }
