@@ -46,6 +46,7 @@ package struct Configuration: Sendable {
         package var massRejectionWindow = 200
         package var drainPatience = Duration.seconds(60)
         package var adminListen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 9465)
+        package var adminHosts: [String] = []
     }
 
     package struct Endpoint: Sendable {
@@ -55,6 +56,7 @@ package struct Configuration: Sendable {
         package var environment: String?
         package var collection = "mobile_events"
         package var adminListen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 9464)
+        package var adminHosts: [String] = []
         package var maxBodyBytes = 1 << 20
         package var maxEvents = 100
         package var maxEventBytes = 32 << 10

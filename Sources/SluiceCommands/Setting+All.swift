@@ -197,6 +197,12 @@ extension Setting {
             flag: "--admin",
             "Where the relay serves /metrics, /healthz and /readyz."
         ),
+        .list(
+            ("relay", "admin_hosts"),
+            \.relay.adminHosts,
+            allowed: "a list of host names",
+            "Names with a dot by which requests to the admin listener may call it; addresses and names without a dot always may."
+        ),
     ]
 
     private static let endpoint: [Setting] = [
@@ -233,6 +239,12 @@ extension Setting {
             \.endpoint.adminListen,
             flag: "--admin",
             "Where the endpoint serves /metrics, /healthz and /readyz."
+        ),
+        .list(
+            ("endpoint", "admin_hosts"),
+            \.endpoint.adminHosts,
+            allowed: "a list of host names",
+            "Names with a dot by which requests to the admin listener may call it; addresses and names without a dot always may."
         ),
         .integer(
             ("endpoint", "max_body_bytes"),

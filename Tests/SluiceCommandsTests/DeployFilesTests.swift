@@ -5,7 +5,8 @@ import Testing
 
 /// The files of `deploy/` that people copy.
 struct DeployFilesTests {
-    private static let folder = "\(#filePath)".split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+    private static let folder =
+        "\(#filePath)".split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
         .joined(separator: "/") + "/deploy"
 
     @Test func `the sample configuration is taken as it is`() throws {
