@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceSystem
 
-/// Where requests wait for the next commit, and how they are answered in groups. Does no input or output.
+/// Where requests wait for the next commit, and how they are answered in groups.
+///
+/// Does no input or output.
 ///
 /// Requests get numbers, tickets, that rise by one. Each is answered exactly once: with its group when the commit
 /// ends, or by the watch when that takes too long.
@@ -64,9 +66,7 @@ final class CommitQueue: @unchecked Sendable {
 
     // MARK: - Requests
 
-    /// Takes a request's records.
-    ///
-    /// - Parameter waits: whether to wait while the buffer is full.
+    /// Takes a request's records; where `waits` says so, waits while the buffer is full.
     func append(
         _ records: UnsafeRawBufferPointer,
         count: Int,
@@ -181,7 +181,7 @@ final class CommitQueue: @unchecked Sendable {
 
     /// Ends a commit: the requests that nobody has answered yet are moved to `group`, which is empty.
     ///
-    /// - Parameter refusal: what new requests are answered with from now on, and for how long.
+    /// `refusal` is what new requests are answered with from now on, and for how long.
     func finishCommit(into group: inout Group, refusal: (error: SpoolError, until: Int64)?) {
         locked {
             swap(&inFlight, &group)

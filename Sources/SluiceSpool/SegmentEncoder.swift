@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceSystem
 
-/// Turns records into the bytes of a group: a count frame and a data frame. One per thread, reuses its memory.
+/// Turns records into the bytes of a group: a count frame and a data frame.
+///
+/// One per thread; it reuses its memory.
 package final class SegmentEncoder {
     /// More never goes into one frame.
     package static let maximumContentBytes = 4 << 20

@@ -24,10 +24,8 @@ package final class SegmentFile {
 
     /// Makes the file under a `.new-` name in `folder`, with its lock and its header.
     ///
-    /// - Parameters:
-    ///   - fileName: the name it gets when it is shown; usually `name.sealedFileName`.
-    ///   - reserving: bytes of disk that must be there before the file counts as made.
-    ///   - encoder: one that is shared with other files of the same thread; nil makes one.
+    /// `fileName` is the name it gets when it is shown. `reserving` bytes of disk must be there before the file counts
+    /// as made. An `encoder` may be shared with other files of the same thread; nil makes one.
     package init(
         creating name: SegmentName,
         in folder: String,

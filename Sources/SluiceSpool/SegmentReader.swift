@@ -100,8 +100,8 @@ package final class SegmentReader {
 
     /// Gives the next piece of the segment; after `.end` always `.end`.
     ///
-    /// - Parameter buffer: holds the records after `.frame` and is empty otherwise.
-    /// - Throws: `io` when the file cannot be read; the next call tries the same place again.
+    /// `buffer` holds the records after `.frame` and is empty otherwise. When the file cannot be read, the error is
+    /// `io`, and the next call tries the same place again.
     package func next(into buffer: inout ByteBuffer) throws(SpoolError) -> Item {
         while true {
             buffer.removeAll()

@@ -183,8 +183,9 @@ final class SegmentSeries {
         sealDeadline = nil
     }
 
-    /// Gives a segment up after a failed call: it is cut back if that works, never synced again, and renamed without
-    /// footer. What it holds is counted by whoever claims it.
+    /// Gives a segment up after a failed call: cut back if that works, never synced again, renamed without footer.
+    ///
+    /// What it holds is counted by whoever claims it.
     private func abandon(_ file: SegmentFile) {
         forget(file)
         guard file.isAtItsPath else {

@@ -12,7 +12,7 @@ package struct SegmentSummary: Hashable, Sendable {
     /// The file's length.
     package var fileBytes: Int
     package var hasFooter: Bool
-    /// Whether every byte was accounted for without meeting damage. A footer is taken at its word.
+    /// Whether every byte was accounted for without meeting damage; a footer is taken at its word.
     package var isWhole: Bool
 
     /// - Throws: `notASpool` for what is no regular file, `unsupportedVersion`, `io`.

@@ -17,8 +17,9 @@ package struct SegmentTotals: Hashable, Sendable {
         frames += 1
         self.contentBytes += contentBytes
         guard let times else { return }
-        receivedAt = receivedAt.map {
-            min($0.lowerBound, times.lowerBound)...max($0.upperBound, times.upperBound)
-        } ?? times
+        receivedAt =
+            receivedAt.map {
+                min($0.lowerBound, times.lowerBound)...max($0.upperBound, times.upperBound)
+            } ?? times
     }
 }

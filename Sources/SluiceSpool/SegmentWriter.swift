@@ -16,7 +16,9 @@ internal import Synchronization
 package final class SegmentWriter: Sendable {
     /// What a writer tells its owner; called on its own threads, without any lock held.
     package struct Handlers: Sendable {
-        /// A group of requests is answered. Runs before the next commit: resume connections here, do nothing slow.
+        /// A group of requests is answered.
+        ///
+        /// Runs before the next commit: resume connections here, do nothing slow.
         package var completed: @Sendable (CommitCompletion) -> Void = { _ in }
         /// A commit ended.
         package var committed: @Sendable (CommitReport) -> Void = { _ in }

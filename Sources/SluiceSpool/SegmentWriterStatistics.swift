@@ -42,7 +42,7 @@ package struct CommitCompletion {
     package var firstTicket: UInt64
     /// The words that were handed to `append`, in its order; valid during the call only.
     package var tokens: UnsafeBufferPointer<UInt>
-    /// Nil: all their records are durable. Otherwise none was acknowledged; some may still be delivered.
+    /// Nil when all their records are durable; else none was acknowledged, and some may still be delivered.
     package var error: SpoolError?
 }
 

@@ -79,7 +79,7 @@ enum SluiceFrame {
         return size.isEmpty || size.contains { $0 != 0 } ? .incomplete : .invalid
     }
 
-    /// Judges a frame whose size reaches past the end of the file: cut off, or its size is wrong?
+    /// Judges a frame whose size reaches past the end of the file: it is cut off, or its size is wrong.
     private static func findCut(_ bytes: UnsafeRawBufferPointer, length: Int) -> Finding {
         let size = length - prefixBytes
         let body = UnsafeRawBufferPointer(rebasing: bytes[prefixBytes...])

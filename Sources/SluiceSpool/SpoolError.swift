@@ -57,9 +57,10 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     package var detail: String
     package var disposition: Disposition
 
-    /// - Parameters:
-    ///   - detail: the end of the sentence that begins with path and offset; no full stop.
-    ///   - disposition: nil takes the usual one of `code`.
+    /// Describes a fault.
+    ///
+    /// `detail` is the end of the sentence that begins with path and offset, without a full stop; `disposition` nil takes
+    /// the usual one of `code`.
     package init(
         _ code: Code,
         path: String,

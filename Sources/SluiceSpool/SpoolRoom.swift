@@ -23,8 +23,7 @@ struct SpoolRoom {
         maximumSpoolBytes = options.maximumSpoolBytes
     }
 
-    /// - Parameter bytes: what is about to be written.
-    /// - Throws: `outOfSpace` when that would break a limit.
+    /// Throws `outOfSpace` when to write `bytes` more would break a limit.
     mutating func check(adding bytes: Int, clock: SystemClock) throws(SpoolError) {
         let now = clock.monotonicNanoseconds()
         if minimumFreeBytes > 0 { try checkFree(bytes, now) }

@@ -123,7 +123,8 @@ struct CorruptionTests {
             switch Int.random(in: 0..<4, using: &random) {
             case 0: bytes.removeSubrange(range)
             case 1: bytes.insert(contentsOf: bytes[range], at: at)
-            case 2: bytes.insert(contentsOf: (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }, at: at)
+            case 2:
+                bytes.insert(contentsOf: (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }, at: at)
             default: for index in range { bytes[index] = UInt8.random(in: 0...255, using: &random) }
             }
             let reading = try Reading(of: bytes, in: folder)

@@ -41,7 +41,9 @@ struct ForeignFileTests {
         #expect(summary.fileBytes == 0 && summary.totals.records == 0 && summary.isWhole)
     }
 
-    @Test(arguments: [Array("{\"event\":\"x\"}\n".utf8), [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3], [0x02, 0x21, 0x4C, 0x18]])
+    @Test(arguments: [
+        Array("{\"event\":\"x\"}\n".utf8), [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3], [0x02, 0x21, 0x4C, 0x18],
+    ])
     func `text, gzip and old formats are damage`(bytes: [UInt8]) throws {
         let reading = try Reading(of: bytes, in: folder)
         #expect(reading.items == [.damaged(offset: 0, length: bytes.count, declaredRecords: nil), .end(footer: nil)])

@@ -29,7 +29,8 @@ struct SampleSegment {
         elements = [Element(kind: .header, range: 0..<file.fileBytes)]
         groups = []
         for group in 0..<groupCount {
-            let text = (0..<recordsPerGroup).map { #"{"received_at":1796000000,"n":\#(group * 100 + $0)}"# + "\n" }.joined()
+            let text = (0..<recordsPerGroup).map { #"{"received_at":1796000000,"n":\#(group * 100 + $0)}"# + "\n" }
+                .joined()
             let start = file.fileBytes
             let offset = try text.withBytes {
                 try file.append($0, records: recordsPerGroup, receivedAt: 1_796_000_000...1_796_000_001)
@@ -61,7 +62,9 @@ struct Reading: Equatable {
     var delivered: [String] = []
 
     var damaged: [Range<Int>] {
-        items.compactMap { if case .damaged(let offset, let length, _) = $0 { offset..<(offset + length) } else { nil } }
+        items.compactMap {
+            if case .damaged(let offset, let length, _) = $0 { offset..<(offset + length) } else { nil }
+        }
     }
 
     var tornTail: Range<Int>? {

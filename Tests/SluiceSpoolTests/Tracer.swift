@@ -30,9 +30,7 @@ final class Tracer {
     private let child: ChildProcess
     private let thread: Int
 
-    /// Attaches to `thread`.
-    ///
-    /// - Parameter rules: arguments such as `inject=fdatasync:error=EIO:when=1`.
+    /// Attaches to `thread`, with rules such as `inject=fdatasync:error=EIO:when=1`.
     init(_ thread: Int, _ rules: String...) throws {
         self.thread = thread
         let path = try #require(Tool.path(of: "strace"))
