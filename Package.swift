@@ -95,6 +95,7 @@ let package = Package(
         tests("SluiceSpoolTests", uses: ["SluiceSpool", "SluiceJSON"]),
         tests("SluiceHTTPTests", uses: ["SluiceHTTP"]),
         tests("SluiceGraphJSONTests", uses: ["SluiceGraphJSON", "SluiceHTTP", "SluiceJSON"], inputs: ["Answers"]),
+        tests("GraphJSONStubTests", uses: ["SluiceHTTP", "SluiceJSON", "graphjson-stub"]),
         tests("SluiceServerTests", uses: ["SluiceServer"]),
         tests("SluiceTelemetryTests", uses: ["SluiceTelemetry"]),
         tests("SluiceCommandsTests", uses: ["SluiceCommands", "SluiceTelemetry"]),

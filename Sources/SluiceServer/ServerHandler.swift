@@ -16,6 +16,8 @@ package struct ServerHandler: Sendable {
         case answer(ServerAnswer)
         /// The request's ticket will be answered; until then no thread is held.
         case later
+        /// Resets the connection without an answer, as a crash of the server would.
+        case reset
     }
 
     /// Decides on the head, before any of the body is read.

@@ -52,6 +52,7 @@ extension ServerRequest {
 
     /// Whether a close would reset the connection under the answer.
     var hasUnreadInput: Bool {
+        if isReset { return false }
         var byte: UInt8 = 0
         return wasAnsweredEarly || recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }

@@ -31,7 +31,8 @@ package final class ServerRequest: @unchecked Sendable {
         var phase = Phase.silent
         /// Counts requests, so that a late ticket never answers a later one.
         var generation: UInt64 = 0
-        var answer: ServerAnswer?
+        /// How the ticket was used.
+        var outcome: ServerHandler.Outcome?
     }
 
     private enum Mode {
@@ -58,6 +59,7 @@ package final class ServerRequest: @unchecked Sendable {
     private var isKnown = false
     /// The client may still be sending what nobody will read.
     private(set) var wasAnsweredEarly = false
+    private(set) var isReset = false
     /// For the handler; forgotten when the request ends.
     package var context: AnyObject?
     /// Bytes that the head announces; nil when it is chunked.
@@ -180,25 +182,34 @@ package final class ServerRequest: @unchecked Sendable {
 
     /// The body is complete, or the ticket was answered.
     private func finish() -> MHD_Result {
-        let answer = reply.withLock { reply -> ServerAnswer? in
-            if reply.phase == .answered { return reply.answer }
+        let late = reply.withLock { reply -> ServerHandler.Outcome? in
+            if reply.phase == .answered { return reply.outcome }
             reply.phase = .handling
             return nil
         }
-        if let answer { return queue(answer) }
+        if let late { return perform(late) }
         if case .discard(let answer, _) = mode { return queue(answer) }
         setDeadline(server.configuration.answerTimeout)
         let outcome = server.handler.complete(self)
         dropBody()
+        return perform(outcome)
+    }
+
+    private func perform(_ outcome: ServerHandler.Outcome) -> MHD_Result {
         switch outcome {
         case .answer(let answer): return queue(answer)
         case .later: return wait()
+        case .reset:
+            isReset = true
+            var value = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
+            return .NO
         }
     }
 
     /// Suspends the connection, unless its answer came meanwhile.
     private func wait() -> MHD_Result {
-        if let answer = reply.withLock({ $0.phase == .answered ? $0.answer : nil }) { return queue(answer) }
+        if let outcome = reply.withLock({ $0.phase == .answered ? $0.outcome : nil }) { return perform(outcome) }
         MHD_suspend_connection(connection)
         let isAnswered = reply.withLock { reply in
             if reply.phase == .answered { return true }
@@ -229,7 +240,7 @@ package final class ServerRequest: @unchecked Sendable {
         reply.withLock { reply in
             reply.phase = .idle
             reply.generation += 1
-            reply.answer = nil
+            reply.outcome = nil
         }
         setDeadline(server.configuration.keepAliveTimeout)
     }
@@ -246,12 +257,12 @@ package final class ServerRequest: @unchecked Sendable {
 
     // MARK: - Other threads
 
-    /// Gives the answer, if this is still the request and it has none.
-    func answer(_ answer: ServerAnswer, generation: UInt64) -> Bool {
+    /// Gives the outcome, if this is still the request and it has none.
+    func resolve(_ outcome: ServerHandler.Outcome, generation: UInt64) -> Bool {
         let phase = reply.withLock { reply -> Phase? in
             guard reply.generation == generation, reply.phase == .handling || reply.phase == .suspended else { return nil }
             defer { reply.phase = .answered }
-            reply.answer = answer
+            reply.outcome = outcome
             return reply.phase
         }
         guard let phase else { return false }
@@ -270,7 +281,12 @@ package struct ServerTicket: Sendable {
     ///
     /// - Returns: false when it was answered already or its connection has ended.
     @discardableResult
-    package func answer(_ answer: ServerAnswer) -> Bool { request.answer(answer, generation: generation) }
+    package func answer(_ answer: ServerAnswer) -> Bool {
+        request.resolve(.answer(answer), generation: generation)
+    }
+
+    /// Resets the connection without an answer.
+    package func reset() { _ = request.resolve(.reset, generation: generation) }
 
     /// Ends the connection without an answer.
     package func abort() { request.abort(generation: generation) }

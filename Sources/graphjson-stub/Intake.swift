@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SluiceServer
+import SluiceSystem
+import Synchronization
+
+/// Judges requests: the faults that were asked for first, then what they say.
+final class Intake: Sendable {
+    let statistics = Statistics()
+    private let options: StubOptions
+    private let store: StubStore?
+    private let poison: Set<EventIDHash>
+    private let tools = ToolPool()
+    private let isAuthorized: Atomic<Bool>
+    private let luck: Atomic<UInt64>
+
+    init(_ options: StubOptions, store: StubStore?) {
+        self.options = options
+        self.store = store
+        poison = Set(options.poisonIDs.map { id in Array(id.utf8).withUnsafeBytes { EventIDHash($0) } })
+        isAuthorized = Atomic(options.unauthorizedUntilPath == nil)
+        luck = Atomic(UInt64.random(in: .min ... .max))
+    }
+
+    /// Takes or refuses one request.
+    func take(_ bytes: UnsafeRawBufferPointer, isBulk: Bool) -> ServerHandler.Outcome {
+        let number = statistics.countRequest()
+        do throws(Refusal) {
+            try failAsAsked(number)
+            let tool = tools.take()
+            defer { tools.give(tool) }
+            try judge(bytes, isBulk, number, tool)
+        } catch {
+            statistics.countRejected()
+            return .answer(refusal(error))
+        }
+        return hits(options.resetRate) ? .reset : .answer(.accepted)
+    }
+
+    private func failAsAsked(_ number: Int) throws(Refusal) {
+        var end = 0
+        for failure in options.failures {
+            end += failure.count
+            if number <= end { throw Refusal(failure.status, Self.asked) }
+        }
+        if hits(options.failureRate) { throw Refusal(503, Self.asked) }
+        if !isAuthorized.load(ordering: .relaxed), let path = options.unauthorizedUntilPath {
+            if access(path, F_OK) != 0 { throw Refusal(401, "not authorized yet") }
+            isAuthorized.store(true, ordering: .relaxed)
+        }
+    }
+
+    private static let asked = "failed as asked"
+
+    private func judge(_ bytes: UnsafeRawBufferPointer, _ isBulk: Bool, _ number: Int, _ tool: Tool) throws(Refusal) {
+        let check = tool.check
+        defer { statistics.sawEvents(check.eventCount) }
+        try check.check(bytes, isBulk: isBulk, key: options.key)
+        if check.eventCount > RequestCheck.maximumEvents {
+            throw Refusal(400, "\(check.eventCount) events are more than \(RequestCheck.maximumEvents)")
+        }
+        if options.rejectsAll { throw Refusal(400, "everything is rejected") }
+        if !poison.isEmpty, check.eventIDs.contains(where: { poison.contains($0) }) {
+            throw Refusal(options.poisonStatus, "an event is poison")
+        }
+        try keep(number, tool)
+        statistics.countAccepted(check.eventCount)
+        for id in check.eventIDs { statistics.eventIDs.insert(id) }
+    }
+
+    private func keep(_ number: Int, _ tool: Tool) throws(Refusal) {
+        guard let store else { return }
+        tool.lines.removeAll()
+        tool.check.writeLines(request: number, to: &tool.lines)
+        do throws(SystemError) {
+            try store.append(tool.lines.bytes)
+        } catch {
+            throw Refusal(500, "\(error)")
+        }
+    }
+
+    private func refusal(_ error: Refusal) -> ServerAnswer {
+        guard error.reason == Self.asked, let seconds = options.retryAfterSeconds else {
+            return .refused(error.status, error.reason)
+        }
+        return .refused(error.status, error.reason, headers: [("Retry-After", String(seconds))])
+    }
+
+    /// Whether an event of that probability happens now.
+    private func hits(_ rate: Double) -> Bool {
+        if rate <= 0 { return false }
+        // SplitMix64: each step of the counter gives a number that looks drawn.
+        var value = luck.wrappingAdd(0x9e37_79b9_7f4a_7c15, ordering: .relaxed).newValue
+        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
+        value ^= value >> 31
+        return Double(value >> 11) * 0x1p-53 < rate
+    }
+}
+
+/// The memory that one request is checked with.
+final class Tool {
+    let check = RequestCheck()
+    var lines = ByteBuffer()
+}
+
+/// Tools that are not in use; no more than there are threads.
+///
+/// `@unchecked Sendable`: a tool in the pool has no other reference, and the list is under the lock.
+private final class ToolPool: @unchecked Sendable {
+    private let lock = Mutex(())
+    private var tools: [Tool] = []
+
+    func take() -> Tool { lock.withLock { _ in tools.popLast() } ?? Tool() }
+
+    func give(_ tool: Tool) { lock.withLock { _ in tools.append(tool) } }
+}
