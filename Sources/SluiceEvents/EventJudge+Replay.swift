@@ -18,12 +18,13 @@ extension EventJudge {
     /// that was set aside at admission: its time is judged now, against its own `received_at`.
     ///
     /// - Parameters:
-    ///   - origin: where the record was quarantined, for a record that has no older origin of its own.
+    ///   - origin: where the record was quarantined, for a record that has no older origin of its own; nil leaves out
+    ///     `origin` and `replays`, which the caller then writes.
     ///   - acceptsClock: takes `occurred_at` as it is, whatever the clock policy says.
     ///   - records: gets one line when the record is replayed, with `replays` one higher.
     package mutating func rejudge(
         _ record: SpooledRecord,
-        from origin: SpooledRecord.Origin,
+        from origin: SpooledRecord.Origin?,
         by contract: Contract,
         clock: ClockPolicy = ClockPolicy(),
         acceptsClock: Bool = false,
@@ -58,7 +59,7 @@ extension EventJudge {
             facts.timestamp = record.timestamp
             facts.isTimestampCorrected = record.isTimestampCorrected
         }
-        write(record, tokens, facts, record.origin ?? origin, contract, &records)
+        write(record, tokens, facts, origin.map { record.origin ?? $0 }, contract, &records)
         return .replayed(removed: removedFields.count + removedExperiments.count + removedProperties.count)
     }
 
@@ -66,23 +67,29 @@ extension EventJudge {
         _ record: SpooledRecord,
         _ tokens: EnvelopeTokens,
         _ facts: EventFacts,
-        _ origin: SpooledRecord.Origin,
+        _ origin: SpooledRecord.Origin?,
         _ contract: Contract,
         _ records: inout ByteBuffer
     ) {
         let document = record.document
-        records.append("{\"origin\":{\"segment\":")
-        records.append(jsonString: origin.segment)
+        records.append("{")
+        if let origin {
+            records.append("\"origin\":{\"segment\":")
+            records.append(jsonString: origin.segment)
+        }
         let limit = Int(document[record.root].length) + contract.maximumRecordText + 1024 + RecordWriter.slack
         records.append(upTo: limit) { target in
             var writer = RecordWriter(target.baseAddress.unsafelyUnwrapped)
-            writer.literal(",\"frame\":")
-            writer.decimal(origin.frame)
-            writer.literal(",\"index\":")
-            writer.decimal(origin.index)
-            writer.literal("},\"replays\":")
-            writer.decimal(record.replays + 1)
-            writer.literal(",\"received_at\":")
+            if let origin {
+                writer.literal(",\"frame\":")
+                writer.decimal(origin.frame)
+                writer.literal(",\"index\":")
+                writer.decimal(origin.index)
+                writer.literal("},\"replays\":")
+                writer.decimal(record.replays + 1)
+                writer.literal(",")
+            }
+            writer.literal("\"received_at\":")
             writer.decimal(record.receivedAt)
             writer.literal(",\"collection\":")
             if let collection = collection(facts, contract) {

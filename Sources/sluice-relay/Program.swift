@@ -10,12 +10,15 @@ struct Program {
             commands: [
                 ("run", RunCommand.self),
                 ("drain", DrainCommand.self),
-                ("check", CheckCommand.self),
+                ("status", StatusCommand.self),
                 ("find", FindCommand.self),
                 ("inspect", InspectCommand.self),
                 ("verify", VerifyCommand.self),
                 ("quarantine list", QuarantineListCommand.self),
                 ("quarantine show", QuarantineShowCommand.self),
+                ("quarantine replay", QuarantineReplayCommand.self),
+                ("quarantine discard", QuarantineDiscardCommand.self),
+                ("check", CheckCommand.self),
             ]
         )
         await table.main()

@@ -7,8 +7,8 @@ struct QuarantineListTests {
 
     init() throws {
         sample = try SampleSpool()
-        try sample.quarantine(["a1", "a2", "a3"], of: sample.name(0))
-        try sample.quarantine(["b1"], of: sample.name(1), reason: "unsupported_event", event: "chat", at: 1_796_100_000)
+        try sample.quarantine(["a1", "a2", "a3"], sequence: 0)
+        try sample.quarantine(["b1"], sequence: 1, reason: "unsupported_event", event: "chat", at: 1_796_100_000)
     }
 
     @Test func `list groups by reason, event and release`() throws {

@@ -24,13 +24,14 @@ struct SampleSpool {
     }
 
     /// A record as the endpoint writes it.
-    static func record(_ id: String, event: String = "screen_viewed") -> String {
-        """
-        {"received_at":1796000000,"collection":"c","timestamp":1796000000,"trusted":{},"envelope":{"event":"\(event)",\
-        "event_id":"\(id)","occurred_at":1796000000,"anonymous_id":"a","session_id":"s","app_version":"1",\
-        "build_number":"1","platform":"ios","schema_version":1,"properties":{}}}
+    static func record(_ id: String, event: String = "screen_viewed", quarantine: String? = nil) -> String {
+        let reason = quarantine.map { #""quarantine":{"reason":"\#($0)","detail":""},"# } ?? ""
+        return """
+            {"received_at":1796000000,"collection":"c","timestamp":1796000000,\(reason)"trusted":{},"envelope":{"event":"\(event)",\
+            "event_id":"\(id)","occurred_at":1796000000,"anonymous_id":"a","session_id":"s","app_version":"1",\
+            "build_number":"1","platform":"ios","schema_version":1,"properties":{}}}
 
-        """
+            """
     }
 
     /// Seals a segment into `ready/`, one frame for each group of ids, and returns its name.
@@ -54,16 +55,18 @@ struct SampleSpool {
         return name
     }
 
-    /// Puts records of a segment into quarantine, with an entry each, and syncs them.
+    /// Seals a segment all of whose records a relay then put into quarantine, an entry each, and finished.
+    @discardableResult
     func quarantine(
         _ ids: [String],
-        of segment: SegmentName,
+        sequence: Int,
         reason: String = "upstream_rejected",
         event: String = "screen_viewed",
         at time: Int = 1_796_000_100,
-        frame: Int = 100
-    ) throws {
-        let writer = try QuarantineWriter(for: segment, in: spool, readsExisting: true)
+        admission: String? = nil
+    ) throws -> SegmentName {
+        let segment = try seal([ids], sequence: sequence)
+        let writer = try QuarantineWriter(for: segment, in: spool, readsExisting: false)
         for (index, id) in ids.enumerated() {
             let entry = QuarantineEntry(
                 quarantinedAt: time,
@@ -71,13 +74,26 @@ struct SampleSpool {
                 detail: "HTTP 400: no\u{1B}[2J",
                 status: 400,
                 attempts: 2,
-                origin: RecordOrigin(segment: segment, frame: frame, index: index)
+                origin: RecordOrigin(segment: segment, frame: 100, index: index)
             )
-            Array(Self.record(id, event: event).utf8.dropLast()).withUnsafeBytes {
-                _ = writer.append(entry, record: $0)
-            }
+            let record = Self.record(id, event: event, quarantine: admission)
+            Array(record.utf8.dropLast()).withUnsafeBytes { _ = writer.append(entry, record: $0) }
         }
         try writer.finish()
+        var counts = OutcomeCounts()
+        counts.quarantined = ids.count
+        try Ledger(in: spool).append([.finished(segment, counts)])
+        try FileSystem.remove(spool.ready(segment))
+        return segment
+    }
+
+    /// Names and lengths of all files, to see whether something changed.
+    func content() throws -> [String] {
+        try ["ready", "incoming", "progress", "quarantine", "."].flatMap { folder in
+            try FileSystem.names(in: "\(path)/\(folder)").filter { $0 != "lock" }.map { name in
+                "\(folder)/\(name) \(try FileStatus(of: "\(path)/\(folder)/\(name)").size)"
+            }
+        }
     }
 
     /// Overwrites one byte of a file.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+import SluiceCommands
+import SluiceEvents
+import SluiceJSON
+import SluiceSpool
+import SluiceSystem
+
+/// `sluice-relay quarantine replay`: puts records back for delivery.
+struct QuarantineReplayCommand: Command {
+    static let abstract = "Put records in quarantine back for delivery, judged again under the contract."
+    static let usage = "[SEGMENT…] [--reason R] [--contract FILE] [--dry-run] [OPTION…]"
+    static let help = """
+        The chosen records become a new segment in ready/; the next drain or the running relay delivers them. Id, time
+        and origin stay as they were, the number of replays grows by one. With a contract each record is judged again
+        first, and what would be refused stays in quarantine; without one, records go back as they are, except those
+        that the endpoint itself set aside. Damaged bytes cannot be replayed. Killed at any moment, it is completed by
+        the next replay or discard.
+
+        Options:
+        \(QuarantineEditing.help)
+        \(HelpText.table([
+            ("--accept-clock", "Take the time of records that were set aside for it (too old, from the future) as it is."),
+        ]))
+        \(ConfigurationSource.help(settings))
+
+        Exit codes: 0 done; 65 some would fail again and stay, or a file is damaged; 75 another replay or discard is
+        running, or a relay is busy with a file; 78 there is no spool, or the contract has faults.
+        """
+    private static let settings = SpoolReading.settings + ["endpoint.contract"]
+
+    private let editing: QuarantineEditing
+    private let acceptsClock: Bool
+
+    init(_ arguments: inout Arguments, _ context: CommandContext) throws(UsageError) {
+        acceptsClock = try arguments.flag("--accept-clock")
+        editing = try QuarantineEditing(&arguments, context, settings: Self.settings)
+    }
+
+    func run(_ context: CommandContext) async throws -> ExitCode {
+        let configuration = try editing.configuration()
+        var review = ReplayReview(
+            contract: try Self.contract(configuration),
+            clock: Self.clock(configuration),
+            acceptsClock: acceptsClock
+        )
+        let report = try editing.run(.replay, verb: "Put back", configuration, context) {
+            (item, form: inout ByteBuffer) throws(SpoolError) in review.judge(item, &form)
+        }
+        var line = "\(editing.isDryRun ? "would put back" : "put back") \(report.taken) records"
+        if !report.segments.isEmpty {
+            line += " in \(report.segments.count) \(report.segments.count == 1 ? "segment" : "segments")"
+        }
+        line += ", \(report.failsAgain) would fail again and stay, \(report.left) were not chosen"
+        try context.output.line(line)
+        for (reason, count) in review.reasons { try context.output.line("  \(count) \(reason)") }
+        if report.completed > 0 { context.note("\(report.completed) moves of an earlier run were completed first") }
+        return QuarantineEditing.exitCode(report)
+    }
+
+    private static func contract(_ configuration: Configuration) throws -> Contract? {
+        guard let path = configuration.endpoint.contract else { return nil }
+        do throws(ContractError) {
+            return try Contract(file: path)
+        } catch {
+            throw CommandError(.configuration, error.description)
+        }
+    }
+
+    private static func clock(_ configuration: Configuration) -> ClockPolicy {
+        let clock = configuration.clock
+        return ClockPolicy(
+            maximumAge: clock.maxAgeSeconds,
+            onAge: ClockPolicy.Action(clock.maxAgeAction),
+            maximumFuture: clock.maxFutureSeconds,
+            onFuture: ClockPolicy.Action(clock.maxFutureAction)
+        )
+    }
+}
+
+extension ClockPolicy.Action {
+    fileprivate init(_ action: Configuration.ClockAction) {
+        switch action {
+        case .reject: self = .reject
+        case .quarantine: self = .quarantine
+        case .clamp: self = .clamp
+        case .off: self = .off
+        }
+    }
+}
+
+/// Decides which records may go back, and in which form.
+private struct ReplayReview: ~Copyable {
+    private let contract: Contract?
+    private let clock: ClockPolicy
+    private let acceptsClock: Bool
+    private var judge = EventJudge()
+    private var counts: [String: Int] = [:]
+
+    init(contract: Contract?, clock: ClockPolicy, acceptsClock: Bool) {
+        self.contract = contract
+        self.clock = clock
+        self.acceptsClock = acceptsClock
+    }
+
+    /// Why records stay, with their numbers, the most frequent first.
+    var reasons: [(String, Int)] {
+        counts.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    mutating func judge(_ item: QuarantineItem, _ form: inout ByteBuffer) -> QuarantineEditor.Decision {
+        guard let token = item.recordToken else {
+            note("damaged bytes, which cannot be replayed", item.records)
+            return .failsAgain
+        }
+        // A line that is no record would only come back.
+        guard let record = try? SpooledRecord(item.document, at: token) else {
+            note("no record that this version can read")
+            return .failsAgain
+        }
+        guard let contract else {
+            guard record.isQuarantined else { return .take }
+            note("set aside by the endpoint; name a contract (--contract FILE) to judge them again")
+            return .failsAgain
+        }
+        let verdict = judge.rejudge(
+            record,
+            from: nil,
+            by: contract,
+            clock: clock,
+            acceptsClock: acceptsClock,
+            records: &form
+        )
+        switch verdict {
+        case .replayed:
+            if form.bytes.last == UInt8(ascii: "\n") { form.truncate(to: form.count - 1) }
+            return .take
+        case .stays(let code, let detail):
+            let event = item.event.isEmpty ? "" : " of event \(TextTable.printable(item.event))"
+            note("\(code.text): \(TextTable.printable(detail))\(event)")
+            return .failsAgain
+        }
+    }
+
+    private mutating func note(_ reason: String, _ records: Int = 1) {
+        // The details come from events, and nobody knows how many different ones there are.
+        let key = counts.count < 50 || counts[reason] != nil ? reason : "for other reasons"
+        counts[key, default: 0] += records
+    }
+}

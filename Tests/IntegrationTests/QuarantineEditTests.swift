@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SluiceSpool
+import SluiceSystem
+import SluiceTestSupport
+import Testing
+
+struct QuarantineEditTests {
+    private let sample: SampleSpool
+
+    init() throws {
+        sample = try SampleSpool()
+        try sample.quarantine(["a1", "a2", "a3"], sequence: 0)
+        try sample.quarantine(
+            ["b1", "b2"],
+            sequence: 1,
+            reason: "unsupported_event",
+            event: "chat_opened",
+            admission: "unsupported_event"
+        )
+    }
+
+    private func contract(_ events: String...) throws -> String {
+        let list = events.map { "\($0): {}" }.joined(separator: ", ")
+        return try sample.folder.write(
+            "{ contract_version: '1', schema_versions: { min: 1, max: 1 }, events: { \(list) } }",
+            to: "contract.json5"
+        )
+    }
+
+    private func balance() throws -> String {
+        let result = try sample.relay("status")
+        return "\(result.code) \(result.lines.last ?? "")"
+    }
+
+    private var readyRecords: String {
+        get throws {
+            try FileSystem.names(in: sample.spool.ready).map { try sample.relay("inspect", $0, "--records").output }
+                .joined()
+        }
+    }
+
+    @Test func `a rehearsal says what would happen and changes nothing`() throws {
+        let before = try sample.content()
+        let result = try sample.relay("quarantine", "replay", "--reason", "upstream_rejected", "--dry-run")
+        #expect(result.code == 0)
+        #expect(result.output == "would put back 3 records, 0 would fail again and stay, 2 were not chosen\n")
+        #expect(
+            try sample.relay("quarantine", "discard", "--all", "--dry-run").output
+                == "would discard 5 records, 0 stay\n"
+        )
+        #expect(try sample.content() == before)
+    }
+
+    @Test func `what is put back is pending again, with its origin and one replay more`() throws {
+        #expect(try balance().hasPrefix("0 accepted 5 = "))
+        let result = try sample.relay("quarantine", "replay", "--event", "screen_viewed")
+        #expect(result.code == 0)
+        #expect(result.output == "put back 3 records in 1 segment, 0 would fail again and stay, 2 were not chosen\n")
+        #expect(result.errors.contains(#""message":"Quarantine changed""#))
+        #expect(try balance().contains("quarantined 2 + pending 3 (balanced)"))
+        let origin = #"{"origin":{"segment":"\#(sample.name(0))","frame":100,"index":0},"replays":1,"received_at":"#
+        #expect(try readyRecords.hasPrefix(origin))
+        #expect(try sample.relay("verify").code == 0)
+    }
+
+    @Test func `a limit takes the oldest`() throws {
+        let result = try sample.relay("quarantine", "discard", "--reason", "upstream_rejected", "--limit", "2")
+        #expect(result.output == "discarded 2 records, 3 stay\n")
+        #expect(try balance().contains("discarded 2 + erased 0 + quarantined 3 + pending 0 (balanced)"))
+        #expect(try sample.relay("find", "a3").output.hasPrefix("quarantined "))
+        #expect(try sample.relay("find", "a1").output == "unknown\n")
+    }
+
+    @Test func `records that the endpoint set aside need a contract that takes them`() throws {
+        let without = try sample.relay("quarantine", "replay", "--reason", "unsupported_event")
+        #expect(without.code == 65)
+        #expect(without.output.contains("put back 0 records, 2 would fail again"))
+        #expect(without.output.contains("2 set aside by the endpoint; name a contract"))
+        let unlisted = try contract("screen_viewed")
+        let refused = try sample.relay("quarantine", "replay", "--all", "--contract", unlisted)
+        #expect(refused.code == 65)
+        #expect(refused.output.contains("put back 3 records in 1 segment, 2 would fail again and stay"))
+        #expect(refused.output.contains("\n  2 unsupported_event: event of event chat_opened\n"))
+        let listed = try contract("screen_viewed", "chat_opened")
+        let taken = try sample.relay("quarantine", "replay", "--all", "--contract", listed)
+        #expect(taken.code == 0)
+        #expect(taken.output.hasPrefix("put back 2 records in 1 segment, 0 would fail"))
+        #expect(try balance().contains("quarantined 0 + pending 5 (balanced)"))
+        #expect(try !readyRecords.contains(#""quarantine""#))
+        #expect(try readyRecords.split(separator: "\n").count == 5)
+        #expect(try sample.relay("verify").code == 0)
+    }
+
+    @Test func `a contract with faults lists them, exit code 78, and nothing is touched`() throws {
+        let before = try sample.content()
+        let file = try sample.folder.write("{ contract_version: 1, evnts: {} }", to: "contract.json5")
+        let result = try sample.relay("quarantine", "replay", "--all", "--contract", file)
+        #expect(result.code == 78)
+        #expect(result.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("sluice-relay: \(file)") })
+        #expect(result.errors.contains("evnts"))
+        #expect(try sample.content() == before)
+    }
+
+    @Test func `only one edits at a time, the other ends with exit code 75`() throws {
+        let lock = try File(opening: "\(sample.path)/quarantine/lock", O_RDWR | O_CREAT)
+        #expect(try lock.tryLock())
+        let result = try sample.relay("quarantine", "replay", "--all")
+        #expect(result.code == 75)
+        #expect(result.errors.contains("try again later"))
+    }
+
+    @Test(arguments: ["replay", "discard"])
+    func `everything must be meant`(verb: String) throws {
+        let result = try sample.relay("quarantine", verb)
+        #expect(result.code == 64)
+        #expect(result.errors.contains("or --all"))
+    }
+
+    @Test func `a file is chosen by its name, and a name that is none is told`() throws {
+        let names = try FileSystem.names(in: sample.spool.quarantine).filter { $0.hasSuffix(".lz4") }
+        #expect(try sample.relay("quarantine", "discard", names[0]).output == "discarded 3 records, 0 stay\n")
+        #expect(try sample.relay("quarantine", "discard", names[0]).code == 65)
+        #expect(try sample.relay("quarantine", "discard", "x").code == 64)
+    }
+}
+
+struct StatusTests {
+    @Test func `books that balance say so, exit code 0`() throws {
+        let sample = try SampleSpool()
+        try sample.seal([["e1", "e2"]])
+        let text = try sample.relay("status")
+        #expect(text.code == 0)
+        #expect(text.output.hasSuffix("+ quarantined 0 + pending 2 (balanced)\n"))
+        let json = try sample.relay("status", "--json")
+        #expect(json.output.hasPrefix(#"{"accepted":2,"delivered":0,"#))
+        #expect(json.output.contains(#""pending":2,"balanced":true,"problems":[]"#))
+        #expect(json.lines.count == 1)
+    }
+
+    @Test func `a segment that vanished is named, exit code 65`() throws {
+        let sample = try SampleSpool()
+        let name = try sample.seal([["e1", "e2"]])
+        try FileSystem.remove(sample.spool.ready(name))
+        let result = try sample.relay("status")
+        #expect(result.code == 65)
+        #expect(
+            result.output.contains("segment \(name) was sealed with 2 records and is neither in the spool nor finished")
+        )
+        #expect(result.output.hasSuffix("(NOT balanced)\n"))
+    }
+}
