@@ -43,11 +43,6 @@ struct QuarantineEditing {
     func configuration() throws(ConfigurationError) -> Configuration { try source.load() }
 
     /// Goes through quarantine; on a terminal it rehearses first and asks.
-    ///
-    /// - Parameters:
-    ///   - kind: what becomes of the chosen records.
-    ///   - verb: what the question asks for, such as `Put back`.
-    ///   - decide: what becomes of a chosen entry.
     func run(
         _ kind: QuarantineMove.Kind,
         verb: String,
