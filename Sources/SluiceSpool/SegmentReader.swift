@@ -344,6 +344,9 @@ package final class SegmentReader {
         let bytes = try window.bytes(at: offset, upTo: SluiceFrame.maximumBytes)
         if bytes.count >= 4, bytes.u32(at: 0) == SluiceFrame.magic {
             if case .verified = SluiceFrame.find(in: bytes) { return true }
+            // What its checksum covers was read in vain.
+            let size = bytes.count < SluiceFrame.prefixBytes ? 0 : Int(bytes.u32(at: 4))
+            effort -= size <= SluiceFrame.maximumBytes ? SluiceFrame.prefixBytes + size : SluiceFrame.prefixBytes
             return false
         }
         scratch.removeAll()

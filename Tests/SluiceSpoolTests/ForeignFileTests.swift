@@ -99,14 +99,22 @@ struct ForeignFileTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func `a file made to keep readers busy is read in bounded time`() throws {
-        // Frame headers that verify, each opening a raw block that takes in all that follow.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            // A frame header that verifies, opening a raw block that takes in all that follow.
+            [0x04, 0x22, 0x4D, 0x18, 0x64, 0x70, 0xB9, 0, 0, 0x30, 0x80],
+            // A frame of Sluice's of the largest size, whose checksum never holds.
+            [0x5A, 0x2A, 0x4D, 0x18, 0xF8, 0x3F, 0, 0],
+            [0x5A, 0x2A, 0x4D, 0x18],
+        ] as [[UInt8]]
+    )
+    func `a file made to keep readers busy is read in bounded time`(piece: [UInt8]) throws {
         var bytes: [UInt8] = []
-        let header: [UInt8] = [0x04, 0x22, 0x4D, 0x18, 0x64, 0x70, 0xB9]
-        while bytes.count < 3 << 20 { bytes += header + [0, 0, 0x30, 0x80] }
+        while bytes.count < 3 << 20 { bytes += piece }
         let reading = try Reading(of: bytes, in: folder)
         #expect(reading.delivered == [])
+        #expect(reading.damaged.map(\.count).reduce(0, +) + (reading.tornTail?.count ?? 0) == bytes.count)
     }
 
     private func compressed(_ text: String) throws -> [UInt8] {
