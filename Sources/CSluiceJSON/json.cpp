@@ -71,69 +71,92 @@ sluice_json_status make_token_room(sluice_json_parser &self, size_t count) {
 // The document is known to be valid here. simdjson's structural indexes name the first byte of every bracket, comma,
 // colon, string and scalar in the source; its tape holds in the same order where each unescaped string stands and which
 // numbers are whole. Walking both at once gives exact source extents without looking at the bytes between.
-// Returns the number of tokens, 0 when the brackets nest too deep (simdjson lets an empty innermost one through).
-size_t walk(sluice_json_parser &self, const uint8_t *source) {
-    const uint32_t *index = self.parser.implementation->structural_indexes.get();
-    const uint32_t *const end = index + self.parser.implementation->n_structural_indexes;
-    const uint64_t *tape = self.parser.doc.tape.get() + 1;  // behind the root entry
-    const uint8_t *const texts = self.parser.doc.string_buf.get();
-    sluice_json_token *const tokens = self.tokens;
-    sluice_json_token *token = tokens;
-    uint32_t *open = self.open;
-    uint32_t *const deepest = open + self.maximum_depth;
+struct walker {
+    const uint8_t *source;
+    const uint8_t *texts;
+    const uint32_t *index;  // behind the last one stands the document's length
+    const uint64_t *tape;
+    sluice_json_token *tokens;
+    uint32_t count;
 
-    while (index < end) {
+    // All in one function, so that these members live in registers.
+    __attribute__((always_inline)) void put(uint32_t start, uint32_t length, uint32_t text, uint32_t kind, bool escapes) {
+        sluice_json_token *const token = tokens + count;
+        count++;
+        token->start = start;
+        token->length = length;
+        token->next = count;
+        token->text = text;
+        token->kind = static_cast<uint8_t>(kind);
+        token->has_escapes = escapes;
+    }
+
+    // Takes the string or key at `index`.
+    __attribute__((always_inline)) void string() {
         const uint32_t at = *index++;
-        switch (source[at]) {
-        case ',':
-        case ':':
-            break;
-        case '"': {
-            const uint32_t text = static_cast<uint32_t>(*tape++ & internal::JSON_VALUE_MASK) + 4;
-            uint32_t unescaped;
-            std::memcpy(&unescaped, texts + text - 4, 4);
-            uint32_t close = *index - 1;  // behind the last token stands the document's length
-            while (source[close] != '"') close--;
-            const uint32_t length = close - at - 1;
-            const uint32_t position = static_cast<uint32_t>(token - tokens);
-            *token++ = {at + 1, length, position + 1, text, SLUICE_JSON_STRING, length != unescaped};
-            if (index < end && source[*index] == ':') index++;
-            break;
+        const uint32_t text = static_cast<uint32_t>(*tape++) + 4;  // texts of 4 GiB and more cannot be
+        uint32_t unescaped;
+        std::memcpy(&unescaped, texts + text - 4, 4);
+        uint32_t close = *index - 1;
+        while (source[close] != '"') close--;  // white space
+        const uint32_t length = close - at - 1;
+        put(at + 1, length, text, SLUICE_JSON_STRING, length != unescaped);
+    }
+
+    // Takes the number or word at `index`.
+    __attribute__((always_inline)) void scalar() {
+        const uint32_t at = *index++;
+        uint32_t behind = *index;
+        while (source[behind - 1] <= ' ') behind--;
+        uint32_t kind;
+        switch (static_cast<uint8_t>(*tape++ >> 56)) {
+        case 'd': kind = SLUICE_JSON_NUMBER; tape++; break;
+        case 't': kind = SLUICE_JSON_TRUE; break;
+        case 'f': kind = SLUICE_JSON_FALSE; break;
+        case 'n': kind = SLUICE_JSON_NULL; break;
+        default: kind = SLUICE_JSON_INTEGER; tape++; break;
         }
-        case '{':
-        case '[':
-            if (open == deepest) return 0;
-            tape++;
-            *open++ = static_cast<uint32_t>(token - tokens);
-            *token++ = {at, 0, 0, 0, static_cast<uint8_t>(source[at] == '{' ? SLUICE_JSON_OBJECT : SLUICE_JSON_ARRAY), 0};
-            break;
-        case '}':
-        case ']': {
-            tape++;
-            sluice_json_token &opened = tokens[*--open];
-            opened.length = at + 1 - opened.start;
-            opened.next = static_cast<uint32_t>(token - tokens);
-            break;
-        }
-        default: {
-            uint32_t behind = *index;
-            while (source[behind - 1] <= ' ') behind--;
-            uint8_t kind;
-            switch (static_cast<uint8_t>(*tape >> 56)) {
-            case 'd': kind = SLUICE_JSON_NUMBER; tape += 2; break;
-            case 't': kind = SLUICE_JSON_TRUE; tape += 1; break;
-            case 'f': kind = SLUICE_JSON_FALSE; tape += 1; break;
-            case 'n': kind = SLUICE_JSON_NULL; tape += 1; break;
-            default: kind = SLUICE_JSON_INTEGER; tape += 2; break;
+        put(at, behind - at, 0, kind, false);
+    }
+
+    // Returns the number of tokens, 0 when the brackets nest too deep (simdjson lets an empty innermost one through).
+    size_t walk(uint32_t *const outermost, size_t maximum_depth) {
+        uint32_t *open = outermost;  // indexes of the tokens whose bracket is still open
+        uint32_t *const deepest = open + maximum_depth;
+        bool in_object = false;
+        for (;;) {
+            if (in_object) {
+                string();
+                index++;  // the colon
             }
-            const uint32_t position = static_cast<uint32_t>(token - tokens);
-            *token++ = {at, behind - at, position + 1, 0, kind, 0};
-            break;
-        }
+            const uint32_t at = *index;
+            const uint8_t first = source[at];
+            if (first == '"') {
+                string();
+            } else if (first == '{' || first == '[') {
+                if (open == deepest) return 0;
+                index++;
+                tape++;
+                *open++ = count;
+                put(at, 0, 0, first == '{' ? SLUICE_JSON_OBJECT : SLUICE_JSON_ARRAY, false);
+                in_object = first == '{';
+                if (source[*index] != first + 2) continue;  // its own end is two code points on: it is empty
+            } else {
+                scalar();
+            }
+            for (;;) {
+                if (open == outermost) return count;
+                const uint32_t behind = *index++;
+                if (source[behind] == ',') break;
+                sluice_json_token &closed = tokens[*--open];
+                tape++;
+                closed.length = behind + 1 - closed.start;
+                closed.next = count;
+                in_object = open != outermost && tokens[open[-1]].kind == SLUICE_JSON_OBJECT;
+            }
         }
     }
-    return static_cast<size_t>(token - tokens);
-}
+};
 
 }  // namespace
 
@@ -163,7 +186,9 @@ extern "C" sluice_json_status sluice_json_parse(
     if (code != SUCCESS) return status_of(code);
     status = make_token_room(*self, self->parser.implementation->n_structural_indexes);
     if (status != SLUICE_JSON_OK) return status;
-    document->count = walk(*self, bytes);
+    walker walker{bytes, self->parser.doc.string_buf.get(), self->parser.implementation->structural_indexes.get(),
+                  self->parser.doc.tape.get() + 1, self->tokens, 0};
+    document->count = walker.walk(self->open, self->maximum_depth);
     if (document->count == 0) return SLUICE_JSON_TOO_DEEP;
     document->tokens = self->tokens;
     document->texts = self->parser.doc.string_buf.get();

@@ -74,14 +74,4 @@ extension UnsafeRawBufferPointer {
 extension UInt8 {
     var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || self >= 0x80 }
     var isLetterOrDigit: Bool { isLetter || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-
-    /// Whether it may stand in an event id.
-    @inline(__always)
-    var isIdentifierByte: Bool {
-        // Bit n is set for byte n: `- . 0-9 :` and `A-Z _ a-z`.
-        let low: UInt64 = 0x07FF_6000_0000_0000
-        let high: UInt64 = 0x07FF_FFFE_87FF_FFFE
-        if self >= 128 { return false }
-        return (self < 64 ? low >> UInt64(self) : high >> UInt64(self - 64)) & 1 != 0
-    }
 }

@@ -78,18 +78,6 @@ struct EventFacts {
     }
 }
 
-/// A property or experiment that stays.
-struct KeptMember: BitwiseCopyable {
-    /// The rule's or the experiment's number; -1 for a member that no rule is known for.
-    var number: Int32
-    /// Token of the key.
-    var key: Int32
-    /// Token of the value.
-    var value: Int32
-    /// Whether the value is a string to be written as the number that it holds.
-    var isNumericString = false
-}
-
 /// A check that failed.
 ///
 /// `@unchecked Sendable`: it is caught where the document that `name` points into is still at hand.

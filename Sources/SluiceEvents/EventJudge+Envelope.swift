@@ -17,14 +17,7 @@ extension EventJudge {
 
     mutating func prepare(_ admission: borrowing Admission, _ contract: Contract) {
         frame.prepare(admission, contract)
-        prepareScratch(contract)
-    }
-
-    mutating func prepareScratch(_ contract: Contract) {
-        if seen.count < contract.maximumPropertyCount {
-            seen = [UInt32](repeating: 0, count: contract.maximumPropertyCount)
-            serial = 0
-        }
+        marks.makeRoom(for: contract.maximumPropertyCount)
     }
 
     /// Judges the event at token `index` and adds its verdict; writes its record if it is taken.
@@ -78,7 +71,7 @@ extension EventJudge {
         _ index: Int,
         _ tokens: inout EnvelopeTokens
     ) throws(Rejection) {
-        removedFields.removeAll(keepingCapacity: true)
+        if !removedFields.isEmpty { removedFields.removeAll(keepingCapacity: true) }
         let event = document[index]
         guard event.kind == .object else { throw Rejection(code: .invalidEnvelope) }
         if Int(event.length) > limits.maximumEventBytes { throw Rejection(code: .eventTooLarge) }
@@ -257,8 +250,9 @@ extension EventJudge {
         guard index != 0, document[index].kind == .string else { return false }
         let text = document.text(document[index])
         guard !text.isEmpty, text.count <= 100 else { return false }
-        for byte in text where !byte.isIdentifierByte { return false }
-        return true
+        var bad: UInt8 = 0
+        for byte in text { bad |= badInEventID[Int(byte)] }
+        return bad == 0
     }
 
     /// Whether a value is a string of 1 to `limit` characters without control characters.

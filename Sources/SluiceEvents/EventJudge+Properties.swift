@@ -2,8 +2,6 @@
 internal import SluiceJSON
 
 extension EventJudge {
-    private static let maximumExperiments = 16
-
     // MARK: - Experiments
 
     mutating func checkExperiments(
@@ -12,8 +10,8 @@ extension EventJudge {
         _ contract: Contract,
         _ facts: EventFacts
     ) throws(Rejection) {
-        keptExperiments.removeAll(keepingCapacity: true)
-        removedExperiments.removeAll(keepingCapacity: true)
+        keptExperiments.removeAll()
+        if !removedExperiments.isEmpty { removedExperiments.removeAll(keepingCapacity: true) }
         guard index != 0 else { return }
         guard document[index].kind == .object else { throw Rejection(code: .invalidExperiments, field: "experiments") }
         let rejectsUnlisted =
@@ -53,8 +51,8 @@ extension EventJudge {
         _ contract: Contract,
         _ facts: EventFacts
     ) throws(Rejection) {
-        kept.removeAll(keepingCapacity: true)
-        removedProperties.removeAll(keepingCapacity: true)
+        kept.removeAll()
+        if !removedProperties.isEmpty { removedProperties.removeAll(keepingCapacity: true) }
         if index != 0, document[index].kind != .object {
             throw Rejection(code: .invalidProperties, field: "properties")
         }
@@ -63,20 +61,12 @@ extension EventJudge {
             return
         }
         let rule = contract.eventRules.baseAddress.unsafelyUnwrapped + facts.rule
-        beginSeen()
+        marks.beginEvent()
         if index != 0 { try checkListed(document, index, rule, facts.schemaVersion) }
-        for number in rule.pointee.required where seen[number] != 2 * serial + 1 {
+        for number in rule.pointee.required where !marks.isKept(number) {
             let property = rule.pointee.properties[number]
             guard let constraint = property.constraint(for: facts.schemaVersion) else { continue }
             if constraint.pointee.isRequired { throw Rejection(code: .invalidProperty, name: property.name) }
-        }
-    }
-
-    private mutating func beginSeen() {
-        serial &+= 1
-        if serial > UInt32.max / 2 - 1 {
-            for index in seen.indices { seen[index] = 0 }
-            serial = 1
         }
     }
 
@@ -100,12 +90,11 @@ extension EventJudge {
                 removedProperties.append(Int32(truncatingIfNeeded: member.key))
                 continue
             }
-            if seen[number] >= 2 * serial { throw Rejection(code: .duplicateKey, name: name) }
-            seen[number] = 2 * serial
+            guard marks.see(number) else { throw Rejection(code: .duplicateKey, name: name) }
             var kept = KeptMember(number, member.key, member.value)
             switch check(document, member.value, constraint, rule.pointee.emailLike, &kept.isNumericString) {
             case .good:
-                seen[number] = 2 * serial + 1
+                marks.keep(number)
                 _ = self.kept.insert(inOrder: kept)
             case .invalid: throw Rejection(code: .invalidProperty, name: name)
             case .emailLike:
@@ -166,10 +155,11 @@ extension EventJudge {
                 removedProperties.append(Int32(truncatingIfNeeded: member.key))
             }
         }
-        if let twice = firstDuplicate(document, removedProperties + kept.map(\.key)) { throw Rejection(code: .duplicateKey, name: twice) }
-        let names = kept.map { document.text(document[Int($0.key)]) }
-        let order = kept.indices.sorted { names[$0].lexicographicallyPrecedes(names[$1]) }
-        kept = order.map { kept[$0] }
+        let keys = removedProperties + (0..<kept.count).map { kept[$0].key }
+        if let twice = firstDuplicate(document, keys) { throw Rejection(code: .duplicateKey, name: twice) }
+        kept.sort {
+            document.text(document[Int($0.key)]).lexicographicallyPrecedes(document.text(document[Int($1.key)]))
+        }
     }
 
     private func isForbidden(_ name: UnsafeRawBufferPointer) -> Bool {
@@ -218,32 +208,5 @@ extension EventJudge {
     private func isInside(_ value: Double, _ constraint: UnsafePointer<PropertyConstraint>) -> Bool {
         guard value >= constraint.pointee.minimum, value <= constraint.pointee.maximum else { return false }
         return !constraint.pointee.hasChoices || constraint.pointee.numbers.contains(value)
-    }
-}
-
-extension [KeptMember] {
-    /// Keeps the members in the order of their numbers.
-    ///
-    /// - Returns: false when the number is there already.
-    @inline(__always)
-    fileprivate mutating func insert(inOrder member: KeptMember) -> Bool {
-        var place = count
-        while place > 0, self[place - 1].number >= member.number {
-            if self[place - 1].number == member.number { return false }
-            place -= 1
-        }
-        if place == count { append(member) } else { insert(member, at: place) }
-        return true
-    }
-}
-
-extension KeptMember {
-    @inline(__always)
-    init(_ number: Int, _ key: Int, _ value: Int) {
-        self.init(
-            number: Int32(truncatingIfNeeded: number),
-            key: Int32(truncatingIfNeeded: key),
-            value: Int32(truncatingIfNeeded: value)
-        )
     }
 }

@@ -163,10 +163,11 @@ extension EventJudge {
         _ contract: Contract,
         with writer: inout RecordWriter
     ) {
-        guard !keptExperiments.isEmpty else { return }
+        guard keptExperiments.count > 0 else { return }
         writer.literal(",\"experiments\":")
         var separator = UInt8(ascii: "{")
-        for member in keptExperiments {
+        for index in 0..<keptExperiments.count {
+            let member = keptExperiments[index]
             writer.byte(separator)
             separator = UInt8(ascii: ",")
             writer.padded(contract.experimentKeys[Int(member.number)])
@@ -181,7 +182,7 @@ extension EventJudge {
         _ contract: Contract,
         with writer: inout RecordWriter
     ) {
-        for index in kept.indices {
+        for index in 0..<kept.count {
             let member = kept[index]
             if index > 0 { writer.byte(UInt8(ascii: ",")) }
             if member.number >= 0 {

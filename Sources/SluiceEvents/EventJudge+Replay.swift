@@ -30,7 +30,7 @@ extension EventJudge {
         acceptsClock: Bool = false,
         records: inout ByteBuffer
     ) -> Rejudgement {
-        prepareScratch(contract)
+        marks.makeRoom(for: contract.maximumPropertyCount)
         let document = record.document
         let keepsTime = record.isTimestampCorrected || !record.isQuarantined
         var tokens = EnvelopeTokens()

@@ -22,25 +22,30 @@ package struct EventJudge: ~Copyable {
     package let limits: EventLimits
     let parser: JSONParser
     let fields: NameIndex
+    /// By byte: 0 when it may stand in an event id, else 1.
+    let badInEventID: UnsafeBufferPointer<UInt8>
     private let arena: Arena
     /// Texts that are the same for all records of a batch.
     var frame = RecordFrame()
     // Scratch space of the event at hand.
-    var kept: [KeptMember] = []
-    var keptExperiments: [KeptMember] = []
+    var kept: MemberList
+    var keptExperiments = MemberList(capacity: EventJudge.maximumExperiments)
+    var marks = PropertyMarks()
     /// Keys of members that are left out.
     var removedFields: [Int32] = []
     var removedExperiments: [Int32] = []
     var removedProperties: [Int32] = []
-    /// By a property's number: twice the serial number of the event that it was last seen in, plus 1 if it was kept.
-    var seen: [UInt32] = []
-    var serial: UInt32 = 0
+
+    static let maximumExperiments = 16
 
     package init(limits: EventLimits = EventLimits()) {
         self.limits = limits
         parser = JSONParser(maximumBytes: limits.maximumBodyBytes)
         arena = Arena()
         fields = NameIndex(EnvelopeField.allCases.map { "\($0.text)" }, in: arena)
+        let good = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:".utf8
+        badInEventID = arena.array((UInt8.min...UInt8.max).map { good.contains($0) ? 0 : 1 })
+        kept = MemberList(capacity: limits.maximumProperties)
     }
 
     /// Judges a body `{"events":[…]}`.

@@ -3,11 +3,11 @@
 /// A view of one parsed document: its source, its tokens and the text of its strings.
 ///
 /// Valid until the parser's next parse and while the source's memory stays; it keeps the parser itself alive.
-package struct JSONDocument {
+public struct JSONDocument {
     /// The bytes that were parsed.
-    package let source: UnsafeRawBufferPointer
+    @usableFromInline package let source: UnsafeRawBufferPointer
     /// Number of tokens; at least one, the root at index 0.
-    package let count: Int
+    @usableFromInline package let count: Int
     @usableFromInline let tokens: UnsafePointer<JSONToken>
     @usableFromInline let texts: UnsafeRawPointer
     private let parser: JSONParser
@@ -26,18 +26,18 @@ package struct JSONDocument {
         self.parser = parser
     }
 
-    @inlinable package subscript(index: Int) -> JSONToken {
+    @inlinable @inline(__always) package subscript(index: Int) -> JSONToken {
         assert(index >= 0 && index < count, "no such token")
         return tokens[index]
     }
 
     /// The source text of a value: strings without their quotes and still escaped, containers with their brackets.
-    @inlinable package func raw(_ token: JSONToken) -> UnsafeRawBufferPointer {
+    @inlinable @inline(__always) package func raw(_ token: JSONToken) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: source.baseAddress.unsafelyUnwrapped + Int(token.start), count: Int(token.length))
     }
 
     /// The unescaped bytes of a string or key, UTF-8; nothing is copied.
-    @inlinable package func text(_ token: JSONToken) -> UnsafeRawBufferPointer {
+    @inlinable @inline(__always) package func text(_ token: JSONToken) -> UnsafeRawBufferPointer {
         assert(token.kind == .string, "only strings have text")
         let start = texts + Int(token.text)
         return UnsafeRawBufferPointer(start: start, count: Int((start - 4).loadUnaligned(as: UInt32.self)))
@@ -53,6 +53,10 @@ package struct JSONDocument {
         let isNegative = digits[0] == UInt8(ascii: "-")
         if isNegative { digits = UnsafeRawBufferPointer(rebasing: digits[1...]) }
         var value = 0
+        if digits.count <= 18 {
+            for digit in digits { value = value &* 10 &+ Int(digit &- UInt8(ascii: "0")) }
+            return isNegative ? -value : value
+        }
         for digit in digits {
             let (scaled, overflowed) = value.multipliedReportingOverflow(by: 10)
             let next = Int(digit &- UInt8(ascii: "0"))
@@ -84,19 +88,19 @@ package struct JSONDocument {
     }
 
     /// The members of an object in source order, duplicates included; nothing for other kinds.
-    @inlinable package func members(of object: Int) -> Members {
+    @inlinable @inline(__always) package func members(of object: Int) -> Members {
         let token = self[object]
         return Members(tokens: tokens, index: object + 1, end: token.kind == .object ? Int(token.next) : object + 1)
     }
 
     /// The elements of an array in source order; nothing for other kinds.
-    @inlinable package func elements(of array: Int) -> Elements {
+    @inlinable @inline(__always) package func elements(of array: Int) -> Elements {
         let token = self[array]
         return Elements(tokens: tokens, index: array + 1, end: token.kind == .array ? Int(token.next) : array + 1)
     }
 
     /// Token indexes of an object's keys and values.
-    package struct Members: Sequence, IteratorProtocol {
+    public struct Members: Sequence, IteratorProtocol {
         @usableFromInline let tokens: UnsafePointer<JSONToken>
         @usableFromInline var index: Int
         @usableFromInline let end: Int
@@ -107,7 +111,8 @@ package struct JSONDocument {
             self.end = end
         }
 
-        @inlinable package mutating func next() -> (key: Int, value: Int)? {
+        /// The next key and value.
+        @inlinable @inline(__always) public mutating func next() -> (key: Int, value: Int)? {
             guard index < end else { return nil }
             let key = index
             index = Int(tokens[key + 1].next)
@@ -116,7 +121,7 @@ package struct JSONDocument {
     }
 
     /// Token indexes of an array's elements.
-    package struct Elements: Sequence, IteratorProtocol {
+    public struct Elements: Sequence, IteratorProtocol {
         @usableFromInline let tokens: UnsafePointer<JSONToken>
         @usableFromInline var index: Int
         @usableFromInline let end: Int
@@ -127,7 +132,8 @@ package struct JSONDocument {
             self.end = end
         }
 
-        @inlinable package mutating func next() -> Int? {
+        /// The next element.
+        @inlinable @inline(__always) public mutating func next() -> Int? {
             guard index < end else { return nil }
             let element = index
             index = Int(tokens[element].next)

@@ -4,14 +4,24 @@
 ///
 /// An object's children are key, value, key, value and so on; a key is a token of kind `string`. Values nest by
 /// `next`: the children of a container stand between its own index and its `next`.
-package struct JSONToken {
-    package enum Kind: UInt8, Sendable {
+///
+/// Public, like `JSONDocument`, only because the compiler (6.3) inlines no member of a package type into another
+/// module, inlinable or not; a call for each look at a token costs as much as the rest of judging an event.
+public struct JSONToken {
+    /// What a value is.
+    public enum Kind: UInt8, Sendable {
         case object, array, string
         /// A number without fraction and exponent that fits Int64 or UInt64.
         case integer
         /// A number with a fraction or an exponent.
         case number
         case `true`, `false`, null
+
+        /// The derived one is not inlined into other modules.
+        @inlinable @inline(__always)
+        public static func == (one: Kind, other: Kind) -> Bool {
+            unsafeBitCast(one, to: UInt8.self) == unsafeBitCast(other, to: UInt8.self)
+        }
     }
 
     // The order of the stored properties is the layout of sluice_json_token.
@@ -28,7 +38,7 @@ package struct JSONToken {
     /// Whether the source of a string or key contains a backslash.
     @usableFromInline package var hasEscapes: Bool
 
-    @inlinable package var isContainer: Bool { kind == .object || kind == .array }
-    @inlinable package var isNumeric: Bool { kind == .integer || kind == .number }
-    @inlinable package var isBoolean: Bool { kind == .true || kind == .false }
+    @inlinable @inline(__always) package var isContainer: Bool { kind == .object || kind == .array }
+    @inlinable @inline(__always) package var isNumeric: Bool { kind == .integer || kind == .number }
+    @inlinable @inline(__always) package var isBoolean: Bool { kind == .true || kind == .false }
 }
