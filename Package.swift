@@ -105,7 +105,7 @@ let package = Package(
                 "SluiceRelay", "SluiceEvents", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceSpool", "SluiceTelemetry",
             ]
         ),
-        tests("IntegrationTests", uses: ["SluiceSpool", "SluiceJSON"]),
+        tests("IntegrationTests", uses: ["SluiceHTTP", "SluiceJSON", "SluiceSpool"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

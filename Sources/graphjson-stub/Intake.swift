@@ -34,7 +34,9 @@ final class Intake: Sendable {
             statistics.countRejected()
             return .answer(refusal(error))
         }
-        return hits(options.resetRate) ? .reset : .answer(.accepted)
+        guard hits(options.resetRate) else { return .answer(.accepted) }
+        statistics.countReset()
+        return .reset
     }
 
     private func failAsAsked(_ number: Int) throws(Refusal) {

@@ -8,6 +8,7 @@ final class Statistics: Sendable {
     private let requests = Atomic<Int>(0)
     private let events = Atomic<Int>(0)
     private let rejectedRequests = Atomic<Int>(0)
+    private let resets = Atomic<Int>(0)
     private let maximumEvents = Atomic<Int>(0)
     let eventIDs = EventIDSet()
 
@@ -15,6 +16,9 @@ final class Statistics: Sendable {
     ///
     /// - Returns: its number, from 1.
     func countRequest() -> Int { requests.add(1, ordering: .relaxed).newValue }
+
+    /// Counts a request that was taken and whose connection is reset.
+    func countReset() { resets.add(1, ordering: .relaxed) }
 
     func countRejected() { rejectedRequests.add(1, ordering: .relaxed) }
 
@@ -36,6 +40,7 @@ final class Statistics: Sendable {
             (",\"events\":", events.load(ordering: .relaxed)),
             (",\"distinct_event_ids\":", eventIDs.count),
             (",\"rejected_requests\":", rejectedRequests.load(ordering: .relaxed)),
+            (",\"resets\":", resets.load(ordering: .relaxed)),
             (",\"max_events_per_request\":", maximumEvents.load(ordering: .relaxed)),
         ]
         for (name, number) in numbers {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import SluiceHTTP
+import SluiceJSON
+import SluiceSystem
+import SluiceTestSupport
+import Testing
+
+/// A running `graphjson-stub` with its store.
+final class StubProcess {
+    /// What arrived, as the store tells it.
+    struct Event {
+        var id: String
+        var event: String
+        var timestamp: Int
+        var occurredAt: Int
+        var request: Int
+    }
+
+    let process: RunningProcess
+    let address: String
+    private let folder = TemporaryFolder()
+
+    init(_ flags: String...) throws {
+        process = try ProcessRunner().start(
+            "graphjson-stub",
+            ["--listen", "127.0.0.1:0", "--key", "test-key", "--store", folder.path("store")] + flags
+        )
+        address = try #require(process.line(startingWith: "listening on "))
+    }
+
+    var url: String { "http://\(address)" }
+
+    /// A number of `GET /stats`.
+    func statistic(_ name: StaticString) throws -> Int {
+        let signal = Signal()
+        let client = HTTPClient { signal.raise() }
+        defer { client.close() }
+        client.send(.get("\(url)/stats"), tag: 0)
+        var completions: [HTTPCompletion] = []
+        while completions.isEmpty {
+            signal.wait(nanoseconds: 1_000_000_000)
+            client.takeCompletions(into: &completions)
+        }
+        guard case .answer(let answer) = completions[0].result else {
+            Issue.record("no statistics: \(completions[0])")
+            return -1
+        }
+        var buffer = ByteBuffer(capacity: answer.body.count)
+        buffer.append(answer.body)
+        let document = try JSONParser(maximumBytes: 1 << 20).parse(buffer.bytes)
+        let value = try #require(document.value(of: name, in: 0))
+        return try #require(document.integer(document[value]))
+    }
+
+    /// Everything that was taken, in order.
+    func events() throws -> [Event] {
+        let bytes = try FileSystem.contents(of: folder.path("store"), limit: 1 << 30)
+        let parser = JSONParser(maximumBytes: 1 << 20)
+        var line = ByteBuffer(capacity: 1 << 16)
+        return try bytes.split(separator: UInt8(ascii: "\n")).map { piece in
+            line.removeAll()
+            piece.withUnsafeBytes { line.append($0) }
+            let document = try parser.parse(line.bytes)
+            func integer(_ name: StaticString, in object: Int) throws -> Int {
+                try #require(document.value(of: name, in: object).flatMap { document.integer(document[$0]) })
+            }
+            let json = try #require(document.value(of: "json", in: 0))
+            let id = try #require(document.value(of: "event_id", in: json))
+            let event = try #require(document.value(of: "event", in: json))
+            return Event(
+                id: document.string(document[id]),
+                event: document.string(document[event]),
+                timestamp: try integer("timestamp", in: 0),
+                occurredAt: try integer("occurred_at", in: json),
+                request: try integer("request", in: 0)
+            )
+        }
+    }
+}
+
+extension SampleSpool {
+    /// The runner of a relay that delivers to `stub`.
+    static func runner(_ settings: [String: String] = [:]) -> ProcessRunner {
+        ProcessRunner(environment: settings.merging(["GRAPHJSON_API_KEY": "test-key"]) { $1 })
+    }
+
+    func drain(
+        to stub: StubProcess,
+        _ arguments: [String] = [],
+        settings: [String: String] = [:]
+    ) throws -> ProcessRunner.Result {
+        try Self.runner(settings).run(
+            "sluice-relay",
+            ["drain", "--spool", path, "--graphjson-url", stub.url] + arguments,
+            seconds: 300
+        )
+    }
+
+    func startDrain(to stub: StubProcess, settings: [String: String] = [:]) throws -> RunningProcess {
+        try Self.runner(settings).start("sluice-relay", ["drain", "--spool", path, "--graphjson-url", stub.url])
+    }
+
+    func startRun(to stub: StubProcess, settings: [String: String] = [:]) throws -> RunningProcess {
+        try Self.runner(settings).start(
+            "sluice-relay",
+            ["run", "--spool", path, "--graphjson-url", stub.url, "--admin", "127.0.0.1:0"]
+        )
+    }
+
+    /// Seals `count` events into segments, with ids `<prefix>-<number>`.
+    func fill(_ count: Int, prefix: String = "evt", perSegment: Int = 5000, firstSequence: Int = 0) throws {
+        var sequence = firstSequence
+        for start in stride(from: 0, to: count, by: perSegment) {
+            let ids = (start..<min(count, start + perSegment)).map { "\(prefix)-\($0)" }
+            let groups = stride(from: 0, to: ids.count, by: 500).map { Array(ids[$0..<min(ids.count, $0 + 500)]) }
+            try seal(groups, sequence: sequence)
+            sequence += 1
+        }
+    }
+
+    /// Whether the books balance; what `status` says if not.
+    func unbalanced() throws -> String? {
+        let result = try relay("status", "--json")
+        return result.code == 0 ? nil : "\(result.code) \(result.output) \(result.errors)"
+    }
+}
