@@ -79,7 +79,9 @@ struct Reading: Equatable {
     /// Reads `bytes` as a file, and checks what holds for every file.
     init(of bytes: [UInt8], in folder: TemporaryFolder, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let path = folder.path("segment")
-        let file = try File(opening: path, O_RDWR | O_CREAT | O_TRUNC)
+        // Not O_TRUNC: ext4 writes a file to disk at once that was cut to nothing and filled again.
+        try FileSystem.removeIfPresent(path)
+        let file = try File(opening: path, O_RDWR | O_CREAT | O_EXCL)
         try bytes.withUnsafeBytes { try file.write($0) }
         try self.init(opening: path)
         var last = 0
