@@ -93,10 +93,10 @@ extension Gate {
         else { return nil }
         let checkedLength = Int(document[checksum].start) - #","checksum":""#.utf8.count
         guard checkedLength > 0, document[0].kind == .object,
-            let sum = UInt64(document.string(document[checksum]), radix: 16),
-            let destination = UInt64(document.string(document[name]), radix: 16),
-            Checksum.xxh3(UnsafeRawBufferPointer(rebasing: bytes[..<checkedLength])) == sum
+            let destination = UInt64(document.string(document[name]), radix: 16)
         else { return nil }
+        let sum = Checksum.xxh3(UnsafeRawBufferPointer(rebasing: bytes[..<checkedLength]))
+        guard document.text(document[checksum]).elementsEqual(SegmentName.writerText(sum).utf8) else { return nil }
         var halted: String?
         if let index = document.value(of: "halted", in: 0), document[index].kind == .string {
             halted = document.string(document[index])

@@ -25,6 +25,12 @@ package struct LedgerBook: Sendable {
         package var records: Int
         package var isExact: Bool
         package var isReplay: Bool
+
+        package init(records: Int, isExact: Bool, isReplay: Bool) {
+            self.records = records
+            self.isExact = isExact
+            self.isReplay = isReplay
+        }
     }
 
     package init() {}

@@ -39,6 +39,26 @@ package final class Progress {
         try read(spool.progress(segment), seed: segment.progressSeed).resolved
     }
 
+    /// Removes the progress of segments that are finished and gone, as a kill between the two removals leaves it; at a
+    /// relay's start.
+    ///
+    /// - Returns: how many files were removed.
+    @discardableResult
+    package static func removeOrphans(in spool: SpoolFolder, ledger: Ledger) throws(SpoolError) -> Int {
+        let names = try spoolCall { () throws(SystemError) in try FileSystem.names(in: spool.progress) }
+        let segments = names.compactMap { SegmentName(parsing: $0) }
+        guard !segments.isEmpty else { return 0 }
+        // In this order: a segment with progress was sealed before, and is open in the ledger until it is finished.
+        let onDisk = try spoolCall { () throws(SystemError) in try SpoolListing(of: spool).entries }
+        let open = try ledger.book().open
+        var count = 0
+        for segment in segments where onDisk[segment] == nil && open[segment] == nil {
+            let path = spool.progress(segment)
+            if try spoolCall({ () throws(SystemError) in try FileSystem.removeIfPresent(path) }) { count += 1 }
+        }
+        return count
+    }
+
     private struct Content {
         var resolved = ResolvedRecords()
         var ignoredBytes = 0

@@ -92,7 +92,7 @@ package struct QuarantineEditor {
         // The names first, then the ledger: a file whose segment is finished there is complete.
         let book = try ledger.book()
         let found = try folder.files(book)
-        let unfinished = Set(try ledger.book().open.keys.map(\.quarantineWriter))
+        let unfinished = try unfinishedClaims()
         var seen: Set<RecordOrigin> = []
         let parser = JSONParser(maximumBytes: SegmentReader.maximumContentBytes, maximumDepth: 256)
         for file in found where files?.contains(file.name) ?? true {
@@ -107,6 +107,18 @@ package struct QuarantineEditor {
         }
         if kind == .discard && !isDryRun && report.taken > 0 { try removeDamagedBytes(parser: parser) }
         return report
+    }
+
+    /// The writers in the names of quarantine files whose segment is not finished: sealed as far as the ledger goes, or
+    /// on disk without a line, as after a loss of power.
+    private func unfinishedClaims() throws(SpoolError) -> Set<UInt64> {
+        let listing = try spoolCall { () throws(SystemError) in try SpoolListing(of: spool) }
+        let book = try ledger.book()
+        var writers = Set(book.open.keys.map(\.quarantineWriter))
+        for segment in listing.entries.keys where !book.finished.contains(segment) {
+            writers.insert(segment.quarantineWriter)
+        }
+        return writers
     }
 
     /// Completes what an interrupted run had decided.

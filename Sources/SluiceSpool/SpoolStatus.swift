@@ -13,12 +13,16 @@ package struct SpoolStatus: Hashable, Sendable {
         package var ready = 0
         package var claimed = 0
         package var quarantine = 0
+
+        package init() {}
     }
 
     /// Per second, over the last five minutes as far as the ledger goes back.
     package struct Rates: Hashable, Sendable {
         package var accepted = 0.0
         package var delivered = 0.0
+
+        package init() {}
     }
 
     /// Records that writers put in, replays left aside.

@@ -44,7 +44,7 @@ struct SpoolStatusReading {
 
     /// What was appended to the ledger while the folders were read.
     private struct Meanwhile {
-        /// Writers in the names of quarantine files that may not have been complete.
+        /// Writers in the names of quarantine files that may not have been complete; those of segments without a line too.
         var claims: Set<UInt64> = []
         var quarantined = 0
         var moves = 0
@@ -85,6 +85,7 @@ struct SpoolStatusReading {
         var oldest: SegmentName?
         addOpen(after, before: before, listing, progress, &status, &oldest)
         addUnsealed(unsealed, after, &status, &oldest)
+        for segment in unsealed.keys { meanwhile.claims.insert(segment.quarantineWriter) }
         addQuarantine(quarantine, before, meanwhile, &status)
         addPlaces(listing, after, quarantine, &status)
         if let oldest {
@@ -194,6 +195,7 @@ struct SpoolStatusReading {
         _ status: inout SpoolStatus,
         _ oldest: inout SegmentName?
     ) {
+        var missing: [(segment: SegmentName, records: Int)] = []
         for (segment, sealed) in book.open {
             let resolved = progress[segment] ?? OutcomeCounts()
             status.counts.delivered += resolved.delivered
@@ -215,10 +217,13 @@ struct SpoolStatusReading {
             status.pending += max(0, pending)
             if pending > 0 { oldest = min(oldest ?? segment, segment) }
             if before.open[segment] != nil, listing.entries[segment] == nil, !isHidden(segment, sealed) {
-                status.problems.append(
-                    "segment \(segment) was sealed with \(sealed.records) records and is neither in the spool nor finished"
-                )
+                missing.append((segment, sealed.records))
             }
+        }
+        for (segment, records) in missing.sorted(by: { $0.segment < $1.segment }) {
+            status.problems.append(
+                "segment \(segment) was sealed with \(records) records and is neither in the spool nor finished"
+            )
         }
     }
 

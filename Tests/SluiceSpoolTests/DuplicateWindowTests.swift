@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SluiceSpool
+import SluiceSystem
+import SluiceTestSupport
+import Testing
+
+struct DuplicateWindowTests {
+    let fixture: SpoolFixture
+
+    init() throws { fixture = try SpoolFixture() }
+
+    private func open(destination: UInt64 = 1, capacity: Int = 1000) throws -> DuplicateWindow {
+        try DuplicateWindow.open(in: fixture.spool, destination: destination, capacity: capacity)
+    }
+
+    private func fingerprint(_ number: Int, _ seed: UInt64) -> UInt64 {
+        withUnsafeBytes(of: number) { DuplicateWindow.fingerprint($0, seed: seed) }
+    }
+
+    @Test func `an event is known by its fingerprint and told apart by its origin`() throws {
+        let window = try open()
+        #expect(window.lookup(5, origin: 1) == .absent)
+        window.insert(5, origin: 1)
+        #expect(window.lookup(5, origin: 1) == .sameOrigin)
+        #expect(window.lookup(5, origin: 2) == .otherOrigin)
+        #expect(window.lookup(6, origin: 1) == .absent)
+        window.insert(5, origin: 2)
+        #expect(window.lookup(5, origin: 1) == .sameOrigin)
+        #expect(window.count == 1)
+    }
+
+    @Test func `relays share it, and it outlives them`() throws {
+        let window = try open()
+        let other = try open()
+        #expect(window.seed == other.seed)
+        window.insert(5, origin: 1)
+        #expect(other.lookup(5, origin: 1) == .sameOrigin)
+        other.insert(6, origin: 0)
+        #expect(window.lookup(6, origin: 0) == .sameOrigin)
+        #expect(try open().lookup(6, origin: 1) == .otherOrigin)
+    }
+
+    @Test func `what a killed process inserted is there`() async throws {
+        await #expect(processExitsWith: .signal(SIGKILL)) { [root = fixture.spool.root as String] in
+            let spool = try SpoolFolder.open(root, role: .relay)
+            let window = try DuplicateWindow.open(in: spool, destination: 1, capacity: 1000)
+            for number in 1...500 { window.insert(UInt64(number) << 40, origin: UInt32(number)) }
+            kill(getpid(), SIGKILL)
+        }
+        let window = try open()
+        for number in 1...500 { #expect(window.lookup(UInt64(number) << 40, origin: UInt32(number)) == .sameOrigin) }
+    }
+
+    @Test func `the last generation is always known, and old ones are forgotten`() throws {
+        let window = try open(capacity: 1000)
+        for number in 0..<5000 {
+            window.insert(fingerprint(number, window.seed), origin: UInt32(number))
+            for age in [0, 1, 500, 999] where number >= age {
+                let old = number - age
+                #expect(window.lookup(fingerprint(old, window.seed), origin: UInt32(old)) == .sameOrigin)
+            }
+            #expect(window.count <= 2000)
+        }
+        #expect(window.lookup(fingerprint(0, window.seed), origin: 0) == .absent)
+        for number in 5000..<20_000 { #expect(window.lookup(fingerprint(number, window.seed), origin: 0) == .absent) }
+    }
+
+    @Test func `another destination or another size begins anew`() throws {
+        let window = try open()
+        window.insert(5, origin: 1)
+        let other = try open(destination: 2)
+        #expect(other.lookup(5, origin: 1) == .absent)
+        #expect(other.seed != window.seed)
+        other.insert(9, origin: 1)
+        #expect(try open(destination: 2, capacity: 2000).lookup(9, origin: 1) == .absent)
+    }
+
+    @Test func `a file that is not one is replaced`() throws {
+        for content in ["", "short", String(repeating: "x", count: 100_000)] {
+            _ = try FileSystem.removeIfPresent(fixture.spool.duplicates)
+            try fixture.folder.write(content, to: "spool/duplicates")
+            let window = try open()
+            window.insert(5, origin: 1)
+            #expect(try open().lookup(5, origin: 1) == .sameOrigin)
+        }
+        try FileSystem.remove(fixture.spool.duplicates)
+        try fixture.folder.write("precious", to: "outside")
+        #expect(symlink(fixture.folder.path("outside"), fixture.spool.duplicates) == 0)
+        _ = try open()
+        #expect(try FileSystem.contents(of: fixture.folder.path("outside"), limit: 100) == Array("precious".utf8))
+    }
+
+    @Test func `all of its room is reserved`() throws {
+        _ = try open(capacity: 100_000)
+        let status = try FileStatus(of: fixture.spool.duplicates)
+        #expect(status.allocated >= status.size)
+    }
+
+    @Test(.enabled(if: canMount, "needs root, to mount"))
+    func `without room there is an error, not a signal`() throws {
+        let folder = TemporaryFolder()
+        try #require(run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder.path]) == 0)
+        defer { _ = run(["umount", folder.path]) }
+        let spool = try SpoolFolder.open(folder.path, role: .relay)
+        let error = #expect(throws: SpoolError.self) { try DuplicateWindow.open(in: spool, destination: 1) }
+        #expect(error?.code == .outOfSpace)
+        #expect(try !FileSystem.names(in: folder.path).contains { $0.contains("duplicates") })
+        let small = try DuplicateWindow.open(in: spool, destination: 1, capacity: 10_000)
+        let filler = try File(opening: folder.path("filler"), O_WRONLY | O_CREAT)
+        #expect(throws: SystemError.self) {
+            while true { try [UInt8](repeating: 1, count: 4096).withUnsafeBytes { try filler.write($0) } }
+        }
+        for number in 0..<30_000 { small.insert(fingerprint(number, small.seed), origin: 1) }
+        #expect(small.lookup(fingerprint(29_999, small.seed), origin: 1) == .sameOrigin)
+    }
+
+    @Test func `threads that insert and rotate at once lose nothing of the last generation`() async throws {
+        let window = try open(capacity: 4000)
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<4 {
+                group.addTask {
+                    for number in 0..<5000 {
+                        let event = number * 4 + thread
+                        let print = withUnsafeBytes(of: event) { DuplicateWindow.fingerprint($0, seed: window.seed) }
+                        window.insert(print, origin: UInt32(event))
+                        #expect(window.lookup(print, origin: UInt32(event)) == .sameOrigin)
+                    }
+                }
+            }
+        }
+    }
+}
