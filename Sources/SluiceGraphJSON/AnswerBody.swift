@@ -24,16 +24,16 @@ final class AnswerBody {
     private var scratch = ByteBuffer()
 
     func judge(_ answer: HTTPAnswer) -> Sign {
-        let label = (answer.contentType ?? "").lowercased()
-        let start = answer.body.first { $0 > 0x20 && ![0xef, 0xbb, 0xbf].contains($0) }
+        let label = answer.contentType.map { Array($0.utf8) } ?? []
+        let start = answer.body.first { $0 > 0x20 && $0 != 0xef && $0 != 0xbb && $0 != 0xbf }
         if answer.contentCoding == nil {
             let isMarkup = start == UInt8(ascii: "<")
-            if isMarkup || (label.contains("html") && answer.body.contains(UInt8(ascii: "<"))) { return .page }
+            if isMarkup || (label.contains(word: "html") && answer.body.contains(UInt8(ascii: "<"))) { return .page }
         }
         if answer.contentCoding != nil { return .unreadable("with a content coding that was not asked for") }
         if answer.bodyWasCut { return .unreadable("with a body above the size limit") }
         guard let start else { return answer.status == 207 ? .refuses : .plain }
-        let claimsJSON = label.contains("json") || start == UInt8(ascii: "{") || start == UInt8(ascii: "[")
+        let claimsJSON = label.contains(word: "json") || start == UInt8(ascii: "{") || start == UInt8(ascii: "[")
         return judge(json: answer.body) ?? (answer.status == 207 ? .refuses : claimsJSON ? Self.notJSON : .plain)
     }
 
@@ -88,6 +88,17 @@ final class AnswerBody {
         case .string: token.length > 0
         case .integer, .number: document.integer(token) != 0
         case .object, .array: !document.raw(token).dropFirst().dropLast().allSatisfy { $0 <= 0x20 }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Whether a word, given in small letters, stands somewhere in any case.
+    fileprivate func contains(word: StaticString) -> Bool {
+        let length = word.utf8CodeUnitCount
+        guard count >= length else { return false }
+        return (0...(count - length)).contains { start in
+            (0..<length).allSatisfy { self[start + $0] | 0x20 == word.utf8Start[$0] }
         }
     }
 }

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
+internal import Synchronization
 
 /// A TCP socket on 127.0.0.1 for tests; closed with its last reference.
 package final class LoopbackSocket: Sendable {
     package let descriptor: Int32
+    private let isOpen = Atomic<Bool>(true)
 
     init(adopting descriptor: Int32) { self.descriptor = descriptor }
 
-    deinit { close(descriptor) }
+    deinit { close() }
+
+    /// Closes it before its last reference is gone.
+    package func close() {
+        if isOpen.exchange(false, ordering: .relaxed) { _ = Glibc.close(descriptor) }
+    }
 
     /// Binds to a free port.
     ///

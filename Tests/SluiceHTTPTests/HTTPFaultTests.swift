@@ -162,11 +162,15 @@ struct HTTPFaultTests {
         #expect(!completions.contains { if case .failure = $0.result { true } else { false } })
     }
 
-    @Test func `a TLS server that speaks no TLS is a handshake failure`() async throws {
-        let server = ScriptedServer { _ in .resetInRequest(after: 1) }
-        defer { server.stop() }
-        let failure = try await HTTPProbe().post("https://127.0.0.1:\(server.port)/").failure()
-        #expect(failure.kind == .tlsHandshake)
+    @Test(arguments: [(407, HTTPFailure.Kind.proxyAuthentication), (403, .proxy), (502, .proxy)])
+    func `a proxy that opens no tunnel says why`(status: Int, kind: HTTPFailure.Kind) async throws {
+        let proxy = ScriptedServer([.status(status, headers: ["Retry-After: 9"])])
+        defer { proxy.stop() }
+        let url = proxy.url.replacing("http://", with: "http://user:hunter2@")
+        let failure = try await HTTPProbe { $0.proxy = url }.post("https://graphjson.invalid/secret").failure()
+        #expect(failure.kind == kind)
         #expect(!failure.wasSent)
+        #expect(failure.message == "the proxy answered \(status)")
+        #expect(proxy.requests.first?.head.hasPrefix("CONNECT graphjson.invalid:443 HTTP/1.1\r\n") == true)
     }
 }
