@@ -6,10 +6,11 @@ internal import SluiceSystem
 /// Reads the body of a success, whose form GraphJSON does not document, for signs that it is none.
 ///
 /// * An HTML page (markup at its start, or anywhere under an HTML label) came from something else, such as a portal.
-/// * A body that claims or begins to be JSON and is not, one with a content coding, or one above the size cap says nothing: unknown.
-/// * JSON refuses when it is `false` or `0`; when it has `success` or `ok` that is false; when a member `error`, `errors`,
-///   `failures`, `failed…` or `rejected…` holds anything; or when an element of it, of `items` or of `results` has such a
-///   member or a `status` of 400 or more. Which events are meant is not read from there.
+/// * A body that claims or begins to be JSON and is not, one with a content coding, or one above the size cap says
+///   nothing: unknown.
+/// * JSON refuses when it is `false` or `0`; when it has `success` or `ok` that is false; when a member `error`,
+///   `errors`, `failures`, `failed…` or `rejected…` holds anything; or when an element of it, of `items` or of
+///   `results` has such a member or a `status` of 400 or more. Which events are meant is not read from there.
 /// * 207 without readable JSON refuses too: it means that outcomes differ.
 /// * Everything else, also an empty body, is a success.
 final class AnswerBody {

@@ -12,8 +12,9 @@ package import SluiceSystem
 /// | 400, 409, 422 | rejected |
 /// | every other 3xx and 4xx; a certificate that is not trusted; 407 of a proxy | halt |
 ///
-/// The gate closes for 429, for any retry with a usable Retry-After, and when no connection came about. Of the body of an answer that
-/// is no success nothing is believed, in particular no lists of indexes: which event is meant is found by halving.
+/// The gate closes for 429, for any retry with a usable Retry-After, and when no connection came about. Of the body of
+/// an answer that is no success nothing is believed, in particular no lists of indexes: which event is meant is found
+/// by halving.
 package final class AnswerClassifier {
     private let body: AnswerBody
     private let clock: SystemClock
@@ -65,9 +66,17 @@ package final class AnswerClassifier {
         case 401, 403: return Verdict(.halt, .unauthorized, summary: "\(text): the API key is not accepted")
         case 407: return Verdict(.halt, .unauthorized, summary: "\(text): the proxy wants credentials")
         case 300...399:
-            return Verdict(.halt, .redirect, summary: "\(text): graphjson.url leads to a redirect, which is not followed")
+            return Verdict(
+                .halt,
+                .redirect,
+                summary: "\(text): graphjson.url leads to a redirect, which is not followed"
+            )
         case 400...499:
-            return Verdict(.halt, .wrongRequest, summary: "\(text): graphjson.url or graphjson.bulk does not fit the server")
+            return Verdict(
+                .halt,
+                .wrongRequest,
+                summary: "\(text): graphjson.url or graphjson.bulk does not fit the server"
+            )
         default: return Verdict(retry(answer), .unexpectedStatus, summary: "\(text) is no known status")
         }
     }

@@ -7,7 +7,7 @@ package enum BodyExcerpt {
 
     /// Cuts and cleans a body: UTF-8 repaired, white space joined, control characters as `\u{…}`, `< > &` as entities.
     ///
-    /// - Parameter secret: replaced by `***` wherever it stands, before anything is cut.
+    /// The secret is replaced by `***` wherever it stands, before anything is cut.
     package static func text(_ body: [UInt8], hiding secret: String) -> String {
         // Enough for the longest excerpt even when the secret stands across its end.
         let source = Array(body.prefix(4 * maximumBytes + secret.utf8.count))
@@ -46,7 +46,8 @@ package enum BodyExcerpt {
         while index < body.count {
             let rest = body[index...]
             // A secret that the cut of the source ends in the middle of is one, too.
-            if rest.starts(with: secret) || (rest.count < secret.count && secret.starts(with: rest) && rest.count >= 4) {
+            if rest.starts(with: secret) || (rest.count < secret.count && secret.starts(with: rest) && rest.count >= 4)
+            {
                 result += Array("***".utf8)
                 index += min(secret.count, rest.count)
             } else {

@@ -15,6 +15,7 @@ package struct GraphJSONTarget: Hashable, Sendable {
     ///
     /// - Parameter url: `http` or `https`, host, optional port, optional path in front of `/api/…`; the API's own paths
     ///   `/api/log` and `/api/bulk-log` at its end are taken off.
+    /// - Throws: the first thing that is wrong with it.
     package init(url: String) throws(GraphJSONURLError) {
         let bytes = Array(url.utf8)
         guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && !Self.forbidden.contains($0) }) else {
@@ -40,7 +41,7 @@ package struct GraphJSONTarget: Hashable, Sendable {
     /// The URL that takes requests of that shape.
     package func url(for shape: BulkShape) -> String { base + (shape == .single ? "/api/log" : "/api/bulk-log") }
 
-    /// `"<>\^`{|}`
+    /// Quotes, angle brackets, backslash, caret, backtick, braces and bar.
     private static let forbidden: Set<UInt8> = [0x22, 0x3c, 0x3e, 0x5c, 0x5e, 0x60, 0x7b, 0x7c, 0x7d]
 
     private static func host(of authority: Substring) throws(GraphJSONURLError) -> String {

@@ -4,8 +4,8 @@ package import SluiceSystem
 
 /// Writes the bodies of logging requests.
 ///
-/// `json` and the elements of `jsons` are strings that hold JSON, so an event is escaped twice on the wire; it comes here with
-/// the outer escaping done and is copied as it is.
+/// `json` and the elements of `jsons` are strings that hold JSON, so an event is escaped twice on the wire; it comes
+/// here with the outer escaping done and is copied as it is.
 package struct RequestEncoder: Sendable {
     package let shape: BulkShape
     /// The body up to the collection, with the key in it.
@@ -27,6 +27,7 @@ package struct RequestEncoder: Sendable {
     ///   - timestamps: Unix seconds for each event; only the first counts in the shapes that need them equal.
     ///   - events: JSON text of each event, escaped for the inside of a JSON string, without quotes; 1 to
     ///     `shape.maximumEvents`.
+    ///   - buffer: the body is appended to what it holds.
     package func encode(
         collection: UnsafeRawBufferPointer,
         timestamps: UnsafeBufferPointer<Int>,
@@ -76,9 +77,7 @@ package struct RequestEncoder: Sendable {
         buffer.append("\"]}")
     }
 
-    /// At least as many bytes as a body with these parts has.
-    ///
-    /// - Parameter textBytes: sum of the lengths of the escaped event texts.
+    /// At least as many bytes as a body with these parts has; `textBytes` is the sum of the escaped event texts.
     package func byteCountLimit(collectionBytes: Int, eventCount: Int, textBytes: Int) -> Int {
         opening.count + 6 * collectionBytes + 64 + textBytes + eventCount * (shape == .timestamps ? 24 : 3)
     }

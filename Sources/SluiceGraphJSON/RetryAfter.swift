@@ -6,11 +6,12 @@ package enum RetryAfter {
     /// A longer wish is taken as this.
     package static let longest: Duration = .seconds(3600)
 
-    /// The time to wait; nil when the value is no whole number of seconds and no date, or asks for no wait at all.
+    /// Reads a field's value.
     ///
     /// - Parameters:
     ///   - value: seconds, or any of the three forms of an HTTP date.
     ///   - now: Unix seconds that a date is compared with.
+    /// - Returns: how long to wait; nil when the value is neither, or asks for no wait at all.
     package static func duration(_ value: String, now: Int) -> Duration? {
         let text = Array(value.utf8)
         guard let first = text.first else { return nil }
@@ -27,7 +28,9 @@ package enum RetryAfter {
     }
 
     private static func seconds(ofDate text: [UInt8]) -> Int? {
-        let words = text.split { $0 == 0x20 || $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ":") }
+        let words = text.split {
+            $0 == 0x20 || $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ":")
+        }
         switch words.count {
         case 8:  // Sun, 06 Nov 1994 08:49:37 GMT and Sunday, 06-Nov-94 08:49:37 GMT
             guard words[7].elementsEqual("GMT".utf8) || words[7].elementsEqual("UTC".utf8) else { return nil }
@@ -68,5 +71,7 @@ package enum RetryAfter {
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
-    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
 }

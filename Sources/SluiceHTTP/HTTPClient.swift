@@ -3,9 +3,9 @@ package import SluiceSystem
 
 /// An HTTP client for one engine loop: `send` never waits, completions are collected until they are taken.
 ///
-/// One thread of its own runs libcurl's multi interface: HTTP/1.1 with connections kept open, HTTP/2 where TLS offers it, TLS
-/// verified, redirects and proxies of the environment ignored. Every `send` puts its request on the wire at most once; a
-/// repeat is the caller's decision.
+/// One thread of its own runs libcurl's multi interface: HTTP/1.1 with connections kept open, HTTP/2 where TLS offers
+/// it, TLS verified, redirects and proxies of the environment ignored. Every `send` puts its request on the wire at
+/// most once; a repeat is the caller's decision.
 package final class HTTPClient: Sendable {
     private let inbox: HTTPInbox
     private let thread: SystemThread
@@ -16,8 +16,8 @@ package final class HTTPClient: Sendable {
     /// - Parameters:
     ///   - configuration: limits, the same for every request.
     ///   - clock: measures durations.
-    ///   - onCompletion: called on the client's thread after a round that had completions, not once for each; it must not
-    ///     wait, and not call `close`.
+    ///   - onCompletion: called on the client's thread after a round that had completions, not once for each; it must
+    ///     not wait, and not call `close`.
     package init(
         _ configuration: HTTPClientConfiguration = HTTPClientConfiguration(),
         clock: SystemClock = .system,

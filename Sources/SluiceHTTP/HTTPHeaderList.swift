@@ -10,8 +10,8 @@ package final class HTTPHeaderList: @unchecked Sendable {
     package static let none = HTTPHeaderList([])
     package static let json = HTTPHeaderList([("Content-Type", "application/json")])
 
-    /// Makes a list; always added are an absent `Expect`, so that a body is sent without waiting for a 100, and the wish for
-    /// answers without a content coding.
+    /// Makes a list; always added are an absent `Expect`, so that a body is sent without waiting for a 100, and the
+    /// wish for answers without a content coding.
     package init(_ fields: [(name: String, value: String)]) {
         var list = curl_slist_append(nil, "Expect:")
         list = curl_slist_append(list, "Accept-Encoding: identity")

@@ -96,8 +96,8 @@ final class HTTPInbox: Sendable {
 
 /// libcurl's multi handle, freed with its last reference.
 ///
-/// `@unchecked Sendable`: all calls are made by the client's thread, but for `curl_multi_wakeup`, which any thread may call while
-/// the handle lives: https://curl.se/libcurl/c/curl_multi_wakeup.html
+/// `@unchecked Sendable`: all calls are made by the client's thread, but for `curl_multi_wakeup`, which any thread may
+/// call while the handle lives: https://curl.se/libcurl/c/curl_multi_wakeup.html
 final class MultiHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 

@@ -32,8 +32,8 @@ package struct HTTPRequest: Sendable {
 
 /// Bytes that were written once and may be sent any number of times; a retry is byte for byte what was sent before.
 ///
-/// `@unchecked Sendable`: the buffer moves in and is never changed afterwards, so every thread only reads it, and the last
-/// reference frees it.
+/// `@unchecked Sendable`: the buffer moves in and is never changed afterwards, so every thread only reads it, and the
+/// last reference frees it.
 package final class RequestBody: @unchecked Sendable {
     private let buffer: ByteBuffer
 

@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// All open connections by descriptor.
 ///
-/// libmicrohttpd closes a descriptor only after it told so, which takes this lock: under it no descriptor changes hands.
+/// libmicrohttpd closes a descriptor only after it told so, which takes this lock: under it no descriptor changes
+/// hands.
 final class ConnectionTable: Sendable {
     private struct State {
         var requests: [ServerRequest?] = []
@@ -60,8 +61,8 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.requests.indices.contains(Int(descriptor)) ? $0.requests[Int(descriptor)] : nil }
     }
 
-    /// Visits every connection; `body` must not take this lock again.
-    func forEach(_ body: (ServerRequest) -> Void) {
+    /// Calls `body` for every connection; it must not take this lock again.
+    func visit(_ body: (ServerRequest) -> Void) {
         state.withLock { state in
             for case .some(let request) in state.requests { body(request) }
         }

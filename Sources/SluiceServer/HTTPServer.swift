@@ -4,11 +4,11 @@ internal import Glibc
 package import SluiceSystem
 internal import Synchronization
 
-/// An HTTP/1.1 server on libmicrohttpd: a few threads, connections suspended while their answer is worked out, every phase of
-/// a connection under a deadline.
+/// An HTTP/1.1 server on libmicrohttpd: a few threads, connections suspended while their answer is worked out, every
+/// phase of a connection under a deadline.
 ///
-/// `@unchecked Sendable`: constants, but for `daemon`, which is set before the door's thread starts and cleared after all threads have
-/// ended.
+/// `@unchecked Sendable`: constants, but for `daemon`, which is set before the door's thread starts and cleared after
+/// all threads have ended.
 package final class HTTPServer: @unchecked Sendable {
     enum DoorOrder: Int, AtomicRepresentable {
         case open
@@ -81,15 +81,15 @@ package final class HTTPServer: @unchecked Sendable {
             hasStopped = true
             stopAccepting()
             waitForQuiet(until: now + grace.nanoseconds)
-            // libmicrohttpd ends the process when a suspended connection is left at its stop: none may begin to wait any more, and
-            // those that do are answered. Either side sees the other's store.
+            // libmicrohttpd ends the process when a suspended connection is left at its stop: none may begin to wait
+            // any more, and those that do are answered. Either side sees the other's store.
             waiting.store(false, ordering: .sequentiallyConsistent)
             answerAll()
             waitForQuiet(until: now + Duration.seconds(1).nanoseconds)
             order.store(.gone, ordering: .sequentiallyConsistent)
             waker.wake()
             door?.join()
-            connections.forEach { $0.shutDown() }
+            connections.visit { $0.shutDown() }
             MHD_stop_daemon(daemon)
             daemon = nil
         }
@@ -101,13 +101,13 @@ package final class HTTPServer: @unchecked Sendable {
 
     private var isBusy: Bool {
         var isBusy = false
-        connections.forEach { if $0.isBusy { isBusy = true } }
+        connections.visit { if $0.isBusy { isBusy = true } }
         return isBusy
     }
 
     private func answerAll() {
         var tickets: [ServerTicket] = []
-        connections.forEach { tickets.append($0.ticket) }
+        connections.visit { tickets.append($0.ticket) }
         let answer = handler.refusal(.stopping)
         for ticket in tickets { ticket.answer(answer) }
     }
@@ -133,14 +133,14 @@ package final class HTTPServer: @unchecked Sendable {
         }
     }
 
-    fileprivate func began(_ connection: OpaquePointer) -> UnsafeMutableRawPointer? {
+    func began(_ connection: OpaquePointer) -> UnsafeMutableRawPointer? {
         guard let request = connections.request(sluice_mhd_descriptor(connection)) else { return nil }
         request.connection = connection
         request.isStarted.store(true, ordering: .relaxed)
         return Unmanaged.passRetained(request).toOpaque()
     }
 
-    fileprivate func ended(_ request: ServerRequest) {
+    func ended(_ request: ServerRequest) {
         if request.hasUnreadInput && lingering.add(request.descriptor, now: now) { waker.wake() }
         connections.remove(request)
         if connections.count == configuration.maximumConnections - 1 { waker.wake() }
@@ -174,72 +174,10 @@ package final class HTTPServer: @unchecked Sendable {
     private static func raiseDescriptorLimit(_ connections: Int) {
         var limit = rlimit()
         let wanted = rlim_t(connections + 256)
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < wanted else { return }
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < wanted else {
+            return
+        }
         limit.rlim_cur = min(wanted, limit.rlim_max)
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
-}
-
-extension ServerRequest {
-    /// Ends the connection of that request without an answer.
-    func abort(generation: UInt64) {
-        // A request that has ended may have outlived its server.
-        guard reply.withLock({ $0.generation == generation }) else { return }
-        server.connections.ifOpen(self) {
-            if reply.withLock({ $0.generation == generation }) { shutDown() }
-        }
-    }
-}
-
-private func request(_ context: UnsafeMutableRawPointer) -> ServerRequest {
-    Unmanaged<ServerRequest>.fromOpaque(context).takeUnretainedValue()
-}
-
-private func handleRequest(
-    _: UnsafeMutableRawPointer?,
-    _ connection: OpaquePointer?,
-    _ url: UnsafePointer<CChar>?,
-    _ method: UnsafePointer<CChar>?,
-    _ version: UnsafePointer<CChar>?,
-    _ piece: UnsafePointer<CChar>?,
-    _ pieceSize: UnsafeMutablePointer<Int>?,
-    _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
-) -> MHD_Result {
-    guard let context, let pieceSize else { return .NO }
-    if let known = context.pointee {
-        let bytes = UnsafeRawBufferPointer(start: piece, count: pieceSize.pointee)
-        pieceSize.pointee = 0
-        return request(known).proceed(bytes)
-    }
-    guard let connection, let url, let method, let version,
-        let mine = sluice_mhd_socket_context(connection)
-    else { return .NO }
-    context.pointee = mine
-    return request(mine).begin(url, method, version)
-}
-
-private func requestEnded(
-    _: UnsafeMutableRawPointer?,
-    _: OpaquePointer?,
-    _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-    _: MHD_RequestTerminationCode
-) {
-    guard let known = context?.pointee else { return }
-    request(known).end()
-}
-
-private func connectionChanged(
-    _ server: UnsafeMutableRawPointer?,
-    _ connection: OpaquePointer?,
-    _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-    _ change: MHD_ConnectionNotificationCode
-) {
-    guard let server, let connection, let context else { return }
-    let me = Unmanaged<HTTPServer>.fromOpaque(server).takeUnretainedValue()
-    if change == .CONNECTION_NOTIFY_STARTED {
-        context.pointee = me.began(connection)
-    } else if let known = context.pointee {
-        context.pointee = nil
-        me.ended(Unmanaged<ServerRequest>.fromOpaque(known).takeRetainedValue())
     }
 }

@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// Connections that were answered before everything they send was read.
 ///
-/// Closing a socket with unread input resets it, and the client loses the answer it was about to read. So such a socket lives on as a
-/// duplicate: its sending side is closed, what still comes is read and dropped, until the client ends or the time is over.
+/// Closing a socket with unread input resets it, and the client loses the answer it was about to read. So such a socket
+/// lives on as a duplicate: its sending side is closed, what still comes is read and dropped, until the client ends or
+/// the time is over.
 final class LingeringSockets: Sendable {
     private static let maximumCount = 512
     private static let maximumBytes = 64 << 20

@@ -45,7 +45,8 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         self = withUnsafeBytes(of: storage) { bytes in
             switch Int32(storage.ss_family) {
             case AF_INET6: PeerAddress(bytes.loadUnaligned(as: sockaddr_in6.self).sin6_addr)
-            case AF_INET: PeerAddress(version4: UInt32(bigEndian: bytes.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
+            case AF_INET:
+                PeerAddress(version4: UInt32(bigEndian: bytes.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
             default: PeerAddress(high: 0, low: 0)
             }
         }

@@ -3,16 +3,15 @@ internal import CSluiceMicroHTTPD
 
 /// An answer, made once; the same object may answer any number of requests, also at once.
 ///
-/// `@unchecked Sendable`: the response is built in `init` and only read afterwards; libmicrohttpd counts its users under a lock.
+/// `@unchecked Sendable`: the response is built in `init` and only read afterwards; libmicrohttpd counts its users
+/// under a lock.
 package final class ServerAnswer: @unchecked Sendable {
     package let status: Int
     let response: OpaquePointer
 
     /// Makes an answer; the bytes are copied.
     ///
-    /// - Parameters:
-    ///   - headers: further fields; values without control characters.
-    ///   - closes: ends the connection after the answer.
+    /// Names and values of `headers` must be without control characters; `closes` ends the connection after the answer.
     package init(
         status: Int,
         contentType: String? = nil,

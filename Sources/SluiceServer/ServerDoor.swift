@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// The thread that accepts connections, hands those that speak to libmicrohttpd, and ends those that take too long.
 ///
-/// A connection that is silent costs nothing but its descriptor, and one that speaks TLS or something else than a method's
-/// letters is closed at its first byte: libmicrohttpd would wait for a line end that never comes.
+/// A connection that is silent costs nothing but its descriptor, and one that speaks TLS or something else than a
+/// method's letters is closed at its first byte: libmicrohttpd would wait for a line end that never comes.
 final class ServerDoor {
     private static let tickMilliseconds: Int32 = 200
     private static let listenerMark: UInt64 = 1 << 32
@@ -158,7 +158,7 @@ final class ServerDoor {
 
     private func closeSilent(_ condition: (ServerRequest) -> Bool) {
         var silent: [ServerRequest] = []
-        server.connections.forEach { request in
+        server.connections.visit { request in
             if request.reply.withLock({ $0.phase == .silent }) && condition(request) { silent.append(request) }
         }
         for request in silent { drop(request) }
@@ -168,7 +168,7 @@ final class ServerDoor {
         server.lingering.expire(now)
         var late: [ServerTicket] = []
         var hasSilent = false
-        server.connections.forEach { request in
+        server.connections.visit { request in
             if request.deadline.load(ordering: .relaxed) > now { return }
             switch request.expire() {
             case .close: hasSilent = true

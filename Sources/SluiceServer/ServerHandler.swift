@@ -2,8 +2,8 @@
 
 /// What a server does with requests.
 ///
-/// All but `refusal` are called on the server's threads, for one request one after the other, and must not wait. The request object
-/// is only valid during such a call; what answers later keeps its `ticket`.
+/// All but `refusal` are called on the server's threads, for one request one after the other, and must not wait. The
+/// request object is only valid during such a call; what answers later keeps its `ticket`.
 package struct ServerHandler: Sendable {
     package enum Admission: Sendable {
         /// Reads the body up to so many bytes; more is refused.

@@ -6,14 +6,21 @@ extension ServerRequest {
     /// Whether the method is exactly that: methods have a case.
     package func isMethod(_ name: StaticString) -> Bool { methodText.map { $0.equals(name) } ?? false }
 
-    package var method: UnsafeRawBufferPointer { methodText.map { $0.bytes } ?? UnsafeRawBufferPointer(start: nil, count: 0) }
+    package var method: UnsafeRawBufferPointer {
+        methodText.map { $0.bytes } ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    }
 
     /// The path as it was sent, escapes and all, without the query; of an absolute URL only its path.
     package var path: UnsafeRawBufferPointer {
         guard let url else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         if url[0] == UInt8(ascii: "/") { return url.bytes }
         for scheme in ["http://", "https://"] as [StaticString] {
-            guard strncasecmp(url, UnsafeRawPointer(scheme.utf8Start).assumingMemoryBound(to: CChar.self), scheme.utf8CodeUnitCount) == 0
+            guard
+                strncasecmp(
+                    url,
+                    UnsafeRawPointer(scheme.utf8Start).assumingMemoryBound(to: CChar.self),
+                    scheme.utf8CodeUnitCount
+                ) == 0
             else { continue }
             guard let slash = strchr(url + scheme.utf8CodeUnitCount, Int32(UInt8(ascii: "/"))) else { break }
             return UnsafePointer(slash).bytes

@@ -4,11 +4,12 @@ internal import Glibc
 internal import SluiceSystem
 internal import Synchronization
 
-/// One request on a connection, as a handler sees it; the object stays with the connection and serves its next requests too.
+/// One request on a connection, as a handler sees it; the object stays with the connection and serves its next requests
+/// too.
 ///
-/// `@unchecked Sendable`, for its parts have these owners: constants; `reply` and `deadline`, which are locked or atomic and are all that other
-/// threads touch; everything else, which only the connection's server thread touches, in callbacks that come one after the
-/// other.
+/// `@unchecked Sendable`, for its parts have these owners: constants; `reply` and `deadline`, which are locked or
+/// atomic and are all that other threads touch; everything else, which only the connection's server thread touches, in
+/// callbacks that come one after the other.
 package final class ServerRequest: @unchecked Sendable {
     /// Where a connection stands.
     enum Phase {
@@ -90,7 +91,9 @@ package final class ServerRequest: @unchecked Sendable {
 
     // MARK: - Callbacks
 
-    func begin(_ url: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>) -> MHD_Result {
+    func begin(_ url: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>)
+        -> MHD_Result
+    {
         self.url = url
         methodText = method
         reply.withLock { $0.phase = .reading }
@@ -110,7 +113,8 @@ package final class ServerRequest: @unchecked Sendable {
         }
     }
 
-    /// Reads what decides where the request ends; what is ambiguous is refused, as a proxy in front may read it otherwise.
+    /// Reads what decides where the request ends; what is ambiguous is refused, as a proxy in front may read it
+    /// otherwise.
     private func readHead(_ version: UnsafePointer<CChar>) -> ServerRefusal? {
         expectsContinue = false
         let isVersion1 = strcmp(version, "HTTP/1.1") == 0
@@ -118,7 +122,9 @@ package final class ServerRequest: @unchecked Sendable {
         let head = sluice_mhd_look_at_head(connection)
         guard head.content_lengths + head.transfer_encodings <= 1, head.hosts <= 1 else { return .badRequest }
         if head.transfer_encodings > 0 {
-            guard isVersion1, header("Transfer-Encoding")?.equalsIgnoringCase("chunked") == true else { return .badRequest }
+            guard isVersion1, header("Transfer-Encoding")?.equalsIgnoringCase("chunked") == true else {
+                return .badRequest
+            }
             declaredBytes = nil
         } else if head.content_lengths > 0 {
             guard let count = header("Content-Length")?.decimal else { return .badRequest }
@@ -134,8 +140,8 @@ package final class ServerRequest: @unchecked Sendable {
         return nil
     }
 
-    /// Answers before the body was read: at once when it is long or has not been sent yet, which ends the connection; else
-    /// after reading it, which keeps the connection.
+    /// Answers before the body was read: at once when it is long or has not been sent yet, which ends the connection;
+    /// else after reading it, which keeps the connection.
     private func refuse(_ answer: ServerAnswer) -> MHD_Result {
         let isLong = declaredBytes.map { $0 > Self.longBodyBytes } ?? false
         if declaredBytes == 0 || expectsContinue || isLong {
@@ -260,7 +266,9 @@ package final class ServerRequest: @unchecked Sendable {
     /// Gives the outcome, if this is still the request and it has none.
     func resolve(_ outcome: ServerHandler.Outcome, generation: UInt64) -> Bool {
         let phase = reply.withLock { reply -> Phase? in
-            guard reply.generation == generation, reply.phase == .handling || reply.phase == .suspended else { return nil }
+            guard reply.generation == generation, reply.phase == .handling || reply.phase == .suspended else {
+                return nil
+            }
             defer { reply.phase = .answered }
             reply.outcome = outcome
             return reply.phase
@@ -270,24 +278,4 @@ package final class ServerRequest: @unchecked Sendable {
         if phase == .suspended { MHD_resume_connection(connection) }
         return true
     }
-}
-
-/// The right to answer one request, from any thread and at any time; only the first answer counts.
-package struct ServerTicket: Sendable {
-    let request: ServerRequest
-    let generation: UInt64
-
-    /// Answers the request.
-    ///
-    /// - Returns: false when it was answered already or its connection has ended.
-    @discardableResult
-    package func answer(_ answer: ServerAnswer) -> Bool {
-        request.resolve(.answer(answer), generation: generation)
-    }
-
-    /// Resets the connection without an answer.
-    package func reset() { _ = request.resolve(.reset, generation: generation) }
-
-    /// Ends the connection without an answer.
-    package func abort() { request.abort(generation: generation) }
 }

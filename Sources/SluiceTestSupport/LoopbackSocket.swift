@@ -16,9 +16,7 @@ package final class LoopbackSocket: Sendable {
         if isOpen.exchange(false, ordering: .relaxed) { _ = Glibc.close(descriptor) }
     }
 
-    /// Binds to a free port.
-    ///
-    /// - Parameter backlog: connections that wait to be accepted; nil does not listen, so that connecting is refused.
+    /// Binds to a free port; without a `backlog` it does not listen, so that connecting is refused.
     package static func bound(backlog: Int32?) -> LoopbackSocket {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         precondition(descriptor >= 0, "no socket")
@@ -127,8 +125,11 @@ private func loopback(port: UInt16) -> sockaddr_in {
     return address
 }
 
-private func withSockaddr(_ address: inout sockaddr_in, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+private func withSockaddr(_ address: inout sockaddr_in, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32
+{
     withUnsafePointer(to: &address) { address in
-        address.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
     }
 }

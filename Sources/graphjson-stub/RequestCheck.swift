@@ -33,7 +33,9 @@ final class RequestCheck {
     ///
     /// - Parameters:
     ///   - bytes: followed by `ByteBuffer.padding` readable bytes.
+    ///   - isBulk: whether `jsons` or `json` is expected.
     ///   - key: the only key that is accepted; nil accepts any but an empty one.
+    /// - Throws: the first fault.
     func check(_ bytes: UnsafeRawBufferPointer, isBulk: Bool, key: String?) throws(Refusal) {
         forget()
         let document: JSONDocument

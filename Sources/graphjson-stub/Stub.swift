@@ -25,7 +25,9 @@ final class Stub: Sendable {
                 if request.isPath("/stats") {
                     return request.isMethod("GET") ? .receive(maximumBytes: 0) : .refuse(.wrongMethod("GET"))
                 }
-                guard request.isPath("/api/bulk-log") || request.isPath("/api/log") else { return .refuse(.unknownPath) }
+                guard request.isPath("/api/bulk-log") || request.isPath("/api/log") else {
+                    return .refuse(.unknownPath)
+                }
                 guard request.isMethod("POST") else { return .refuse(.wrongMethod("POST")) }
                 return .receive(maximumBytes: options.maximumBodyBytes)
             },

@@ -49,7 +49,8 @@ struct StubOptions: Sendable {
 
     private static func failures(_ text: String) throws(UsageError) -> Failures {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
-        guard parts.count == 2, let status = parts[0], let count = parts[1], (300...599).contains(status), count >= 0 else {
+        guard parts.count == 2, let status = parts[0], let count = parts[1], (300...599).contains(status), count >= 0
+        else {
             throw UsageError("--fail takes STATUS:COUNT such as 503:3, not \(text)")
         }
         return Failures(status: status, count: count)
@@ -58,26 +59,28 @@ struct StubOptions: Sendable {
     static let help = """
         Usage: graphjson-stub [OPTION…]
 
-        A stand-in for GraphJSON's logging API that is strict about what is publicly known of it: POST /api/log takes one
-        event, POST /api/bulk-log 1 to 50 with one timestamp or one for each. GET /stats tells what came.
+        A stand-in for GraphJSON's logging API that is strict about what is publicly known of it: POST /api/log takes
+        one event, POST /api/bulk-log 1 to 50 with one timestamp or one for each. GET /stats tells what came.
 
-        \(HelpText.table([
-            ("--listen ADDRESS:PORT", "where to listen, default 127.0.0.1:0; port 0 picks one, the first line of output names it"),
-            ("--store FILE", "append a line for each accepted event: collection, timestamp, json, request number"),
-            ("--key KEY", "the only key that is accepted; default any"),
-            ("--latency-ms N", "answer N milliseconds after the request"),
-            ("--poison EVENT_ID", "refuse every request that holds this event; may stand several times"),
-            ("--poison-status STATUS", "with this status, default 400"),
-            ("--fail STATUS:COUNT", "answer the first COUNT requests with STATUS; several follow each other"),
-            ("--fail-rate P", "answer this share of the requests, 0 to 1, with 503"),
-            ("--retry-after SECONDS", "put Retry-After into the answers of --fail and --fail-rate"),
-            ("--max-body BYTES", "answer 413 to larger bodies, default 64 MiB"),
-            ("--reset-rate P", "take this share of the requests, then reset the connection"),
-            ("--unauthorized-until PATH", "answer 401 until the file exists"),
-            ("--reject-all", "answer 400 to every request"),
-            ("--threads N", "threads that serve, default 2"),
-        ]))
+        \(HelpText.table(table))
 
         It ends on SIGTERM and SIGINT, exit code 0; 64 for a wrong command line, 74 when it cannot listen or write.
         """
+
+    private static let table = [
+        ("--listen ADDRESS:PORT", "where to listen, default 127.0.0.1:0; port 0 picks one, the first line tells which"),
+        ("--store FILE", "append a line for each accepted event: collection, timestamp, json, request number"),
+        ("--key KEY", "the only key that is accepted; default any"),
+        ("--latency-ms N", "answer N milliseconds after the request"),
+        ("--poison EVENT_ID", "refuse every request that holds this event; may stand several times"),
+        ("--poison-status STATUS", "with this status, default 400"),
+        ("--fail STATUS:COUNT", "answer the first COUNT requests with STATUS; several follow each other"),
+        ("--fail-rate P", "answer this share of the requests, 0 to 1, with 503"),
+        ("--retry-after SECONDS", "put Retry-After into the answers of --fail and --fail-rate"),
+        ("--max-body BYTES", "answer 413 to larger bodies, default 64 MiB"),
+        ("--reset-rate P", "take this share of the requests, then reset the connection"),
+        ("--unauthorized-until PATH", "answer 401 until the file exists"),
+        ("--reject-all", "answer 400 to every request"),
+        ("--threads N", "threads that serve, default 2"),
+    ]
 }

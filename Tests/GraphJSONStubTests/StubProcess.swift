@@ -44,7 +44,9 @@ final class StubProcess {
     }
 
     func stats() async throws -> String {
-        guard case .answer(let answer) = try #require(await send([.get(url + "/stats")]).first).result else { return "" }
+        guard case .answer(let answer) = try #require(await send([.get(url + "/stats")]).first).result else {
+            return ""
+        }
         return String(decoding: answer.body, as: UTF8.self)
     }
 

@@ -7,10 +7,16 @@ import Testing
 struct StubTests {
     @Test func `all three shapes are taken and stored before the answer`() async throws {
         let stub = try StubProcess()
-        #expect(try await stub.status("/api/bulk-log", StubProcess.bulk(["{\"event_id\":\"a\"}", "{\n\"event_id\":\"b\"}"])) == 200)
+        #expect(
+            try await stub.status(
+                "/api/bulk-log",
+                StubProcess.bulk(["{\"event_id\":\"a\"}", "{\n\"event_id\":\"b\"}"])
+            ) == 200
+        )
         let two = StubProcess.bulk(["{\"event_id\":\"c\"}", "{}"], timestamp: "\"timestamps\":[6,7]")
         #expect(try await stub.status("/api/bulk-log", two) == 200)
-        let single = "{\"api_key\":\"k\",\"collection\":\"d\\\"\",\"timestamp\":8,\"json\":\"{\\\"event_id\\\":\\\"a\\\"}\"}"
+        let single =
+            "{\"api_key\":\"k\",\"collection\":\"d\\\"\",\"timestamp\":8,\"json\":\"{\\\"event_id\\\":\\\"a\\\"}\"}"
         #expect(try await stub.status("/api/log", single) == 200)
         stub.process.kill()
         #expect(
@@ -35,7 +41,10 @@ struct StubTests {
             ("too few timestamps", StubProcess.bulk(["{}", "{}"], timestamp: "\"timestamps\":[5]"), 400),
             ("no events", StubProcess.bulk([]), 400),
             ("51 events", StubProcess.bulk(Array(repeating: "{}", count: 51)), 400),
-            ("an object that is no string", "{\"api_key\":\"k\",\"collection\":\"c\",\"timestamp\":5,\"jsons\":[{}]}", 400),
+            (
+                "an object that is no string",
+                "{\"api_key\":\"k\",\"collection\":\"c\",\"timestamp\":5,\"jsons\":[{}]}", 400
+            ),
             ("an array for an event", StubProcess.bulk(["{}", "[]"]), 400),
             ("half an event", StubProcess.bulk(["{}", "{\"a\":"]), 400),
             ("nothing for an event", StubProcess.bulk([""]), 400),
@@ -65,7 +74,11 @@ struct StubTests {
         let stub = try StubProcess()
         let requests = (0..<200).map { number in
             let events = (0..<50).map { "{\"event_id\":\"id-\((number * 50 + $0) % 7919)\"}" }
-            return HTTPRequest.post(stub.url + "/api/bulk-log", headers: .json, body: RequestBody(StubProcess.bulk(events)))
+            return HTTPRequest.post(
+                stub.url + "/api/bulk-log",
+                headers: .json,
+                body: RequestBody(StubProcess.bulk(events))
+            )
         }
         for start in stride(from: 0, to: 200, by: 20) { _ = await stub.send(Array(requests[start..<(start + 20)])) }
         let counts = "\"requests\":200,\"events\":10000,\"distinct_event_ids\":7919,\"rejected_requests\":0"
@@ -93,7 +106,9 @@ struct StubTests {
         let stub = try StubProcess("--fail", "429:2", "--fail", "503:1", "--retry-after", "7")
         var seen: [String] = []
         for _ in 0..<4 {
-            guard case .answer(let answer) = try await stub.post("/api/bulk-log", StubProcess.bulk(["{}"])) else { throw Missing() }
+            guard case .answer(let answer) = try await stub.post("/api/bulk-log", StubProcess.bulk(["{}"])) else {
+                throw Missing()
+            }
             seen.append("\(answer.status) \(answer.retryAfter ?? "-")")
         }
         #expect(seen == ["429 7", "429 7", "503 7", "200 -"])
@@ -101,7 +116,11 @@ struct StubTests {
 
     @Test func `a share of the requests fails`() async throws {
         let stub = try StubProcess("--fail-rate", "0.5")
-        let request = HTTPRequest.post(stub.url + "/api/bulk-log", headers: .json, body: RequestBody(StubProcess.bulk(["{}"])))
+        let request = HTTPRequest.post(
+            stub.url + "/api/bulk-log",
+            headers: .json,
+            body: RequestBody(StubProcess.bulk(["{}"]))
+        )
         let failed = await stub.send(Array(repeating: request, count: 200)).count { completion in
             if case .answer(let answer) = completion.result { answer.status == 503 } else { false }
         }
@@ -111,14 +130,20 @@ struct StubTests {
 
     @Test func `a request is taken and its connection reset`() async throws {
         let stub = try StubProcess("--reset-rate", "1")
-        guard case .failure(let failure) = try await stub.post("/api/bulk-log", StubProcess.bulk(["{}"])) else { throw Missing() }
+        guard case .failure(let failure) = try await stub.post("/api/bulk-log", StubProcess.bulk(["{}"])) else {
+            throw Missing()
+        }
         #expect(failure.kind == .cut)
         #expect(try stub.stored.count == 1)
     }
 
     @Test func `latency holds no thread`() async throws {
         let stub = try StubProcess("--latency-ms", "300", "--reset-rate", "0.1")
-        let request = HTTPRequest.post(stub.url + "/api/bulk-log", headers: .json, body: RequestBody(StubProcess.bulk(["{}"])))
+        let request = HTTPRequest.post(
+            stub.url + "/api/bulk-log",
+            headers: .json,
+            body: RequestBody(StubProcess.bulk(["{}"]))
+        )
         let start = ContinuousClock.now
         let completions = await stub.send(Array(repeating: request, count: 100))
         let duration = start.duration(to: .now)
@@ -131,7 +156,11 @@ struct StubTests {
         let stub = try StubProcess("--max-body", "1000")
         let body = StubProcess.bulk(["{\"text\":\"\(String(repeating: "x", count: 2000))\"}"])
         #expect(try await stub.status("/api/bulk-log", body) == 413)
-        #expect(try await stub.stats().hasPrefix("{\"requests\":1,\"events\":0,\"distinct_event_ids\":0,\"rejected_requests\":1,"))
+        #expect(
+            try await stub.stats().hasPrefix(
+                "{\"requests\":1,\"events\":0,\"distinct_event_ids\":0,\"rejected_requests\":1,"
+            )
+        )
     }
 
     @Test func `nobody is authorized until the file exists`() async throws {
@@ -150,9 +179,13 @@ struct StubTests {
 
     @Test func `it ends cleanly on SIGTERM, also while it owes answers`() async throws {
         let stub = try StubProcess("--latency-ms", "60000")
-        let socket = try #require(LoopbackSocket.connected(to: UInt16(stub.url.split(separator: ":").last.flatMap { Int($0) } ?? 0)))
+        let socket = try #require(
+            LoopbackSocket.connected(to: UInt16(stub.url.split(separator: ":").last.flatMap { Int($0) } ?? 0))
+        )
         let body = StubProcess.bulk(["{}"])
-        socket.send(Array("POST /api/bulk-log HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8))
+        socket.send(
+            Array("POST /api/bulk-log HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
+        )
         stub.process.wait(seconds: 20) { (try? stub.stored.count) == 1 }
         stub.process.terminate()
         #expect(stub.process.result(seconds: 20).code == 0)

@@ -33,8 +33,10 @@ struct AnswerClassifierTests {
 
     @Test(
         arguments: [
-            (.resolve, closed), (.connect, closed), (.connectTimeout, closed), (.tlsHandshake, closed), (.proxy, closed),
-            (.idleTimeout, retry), (.totalTimeout, retry), (.cut, retry), (.protocolViolation, retry), (.cancelled, retry),
+            (.resolve, closed), (.connect, closed), (.connectTimeout, closed), (.tlsHandshake, closed),
+            (.proxy, closed),
+            (.idleTimeout, retry), (.totalTimeout, retry), (.cut, retry), (.protocolViolation, retry),
+            (.cancelled, retry),
             (.tlsVerification, .halt), (.proxyAuthentication, .halt), (.invalidRequest, .halt),
         ] as [(HTTPFailure.Kind, Disposition)]
     )

@@ -30,7 +30,7 @@ struct BodyExcerptTests {
 
     @Test func `the secret is masked wherever it stands`() {
         let secret = "sk-0123456789"
-        for offset in 0..<900 {
+        for offset in Array(0..<20) + Array(150..<260) + Array(780..<860) {
             let body = String(repeating: "x", count: offset) + secret + secret + String(repeating: "y", count: 900)
             let excerpt = BodyExcerpt.text(Array(body.utf8), hiding: secret)
             #expect(!excerpt.contains("0123"))

@@ -37,7 +37,8 @@ struct GraphJSONTargetTests {
             ("", "must begin with"), ("api.graphjson.com", "must begin with"), ("ftp://a", "must begin with"),
             ("https:/a", "must begin with"), ("https://", "host"), ("https:///path", "host"), ("https://:80", "host"),
             ("https://a:0", "port"), ("https://a:65536", "port"), ("https://a:", "port"), ("https://a:+1", "port"),
-            ("https://user:hunter2@a", "user name"), ("https://a/?key=hunter2", "query"), ("https://a#hunter2", "fragment"),
+            ("https://user:hunter2@a", "user name"), ("https://a/?key=hunter2", "query"),
+            ("https://a#hunter2", "fragment"),
             ("https://a b", "character"), ("https://ä.example", "character"), ("https://a\n", "character"),
             ("https://a%41", "host"), ("https://[zz]", "host"), ("https://[]", "host"), ("https://a/\"", "character"),
         ]

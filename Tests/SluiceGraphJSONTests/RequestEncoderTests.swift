@@ -55,7 +55,9 @@ struct RequestEncoderTests {
 
     @Test(arguments: [BulkShape.sharedTimestamp, .timestamps])
     func `fifty events fit and come back as they were`(shape: BulkShape) throws {
-        let events = (0..<50).map { "{\"n\":\($0),\"text\":\"é😀 \\\"q\\\" \\\\ \(String(repeating: "x", count: $0))\"}" }
+        let events = (0..<50).map {
+            "{\"n\":\($0),\"text\":\"é😀 \\\"q\\\" \\\\ \(String(repeating: "x", count: $0))\"}"
+        }
         let text = Self.encode(shape, "c", Array(repeating: 9, count: 50), events)
         var buffer = ByteBuffer()
         buffer.append(text)

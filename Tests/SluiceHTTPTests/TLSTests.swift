@@ -14,9 +14,24 @@ struct TLSTests {
 
         init(name: String) throws {
             let made = try Tool.run(
-                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                "-subj", "/CN=test", "-addext", "subjectAltName=\(name)",
-                "-keyout", folder.path("key.pem"), "-out", folder.path("certificate.pem")
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-days",
+                "2",
+                "-subj",
+                "/CN=test",
+                "-addext",
+                "subjectAltName=\(name)",
+                "-keyout",
+                folder.path("key.pem"),
+                "-out",
+                folder.path("certificate.pem")
             )
             try #require(made.code == 0, "\(made.errors)")
             let path = try #require(Tool.path(of: "openssl"))
@@ -81,7 +96,8 @@ struct TLSTests {
         let process = try ProcessRunner().start(
             path,
             [
-                "-a", "127.0.0.1", "--echo-upload", "\(port)", certificate.folder.path("key.pem"), certificate.certificate,
+                "-a", "127.0.0.1", "--echo-upload", "\(port)", certificate.folder.path("key.pem"),
+                certificate.certificate,
             ]
         )
         process.wait(seconds: 20) { LoopbackSocket.connected(to: port) != nil }

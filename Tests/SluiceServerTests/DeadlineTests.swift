@@ -8,11 +8,12 @@ import Testing
 struct DeadlineTests {
     @Test(
         arguments: [
-            [UInt8](arrayLiteral: 0x16, 0x03, 0x01, 0x00, 0x2a), [0], Array("{\"a\":1}".utf8), Array(" GET / HTTP/1.1\r\n".utf8),
+            [UInt8](arrayLiteral: 0x16, 0x03, 0x01, 0x00, 0x2a), [0], Array("{\"a\":1}".utf8),
+            Array(" GET / HTTP/1.1\r\n".utf8),
         ]
     )
     func `what begins with no method is closed at once`(bytes: [UInt8]) async throws {
-        let probe = try ServerProbe()
+        let probe = try ServerProbe { $0.headTimeout = .seconds(60) }
         let duration = try await ContinuousClock().measure {
             let answer = try await onThread {
                 let socket = probe.connect()
@@ -21,7 +22,7 @@ struct DeadlineTests {
             }
             #expect(answer.isEmpty)
         }
-        #expect(duration < .seconds(1))
+        #expect(duration < .seconds(10))
     }
 
     @Test func `a silent connection is closed at the deadline for heads`() async throws {

@@ -31,11 +31,14 @@ struct HTTPServerTests {
 
     @Test func `chunked bodies, HTTP 1.0 and bodyless methods work`() async throws {
         let probe = try ServerProbe()
-        let chunked = "POST /c HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let chunked =
+            "POST /c HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
             + "3;x=\"y\"\r\nabc\r\n0002\r\nde\r\n0\r\nTrailer: t\r\n\r\n"
         #expect(try await probe.exchange(chunked).hasSuffix("POST /c   abcde"))
         #expect(try await probe.exchange(ServerProbe.post("/o", "x", version: "1.0")).hasSuffix("POST /o   x"))
-        #expect(try await probe.exchange("GET /g HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").hasSuffix("GET /g   "))
+        #expect(
+            try await probe.exchange("GET /g HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").hasSuffix("GET /g   ")
+        )
         let head = try await probe.exchange("HEAD /h HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         #expect(head.hasPrefix("HTTP/1.1 200") && head.hasSuffix("\r\n\r\n"))
         let none = try await probe.exchange("GET /empty HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
@@ -56,7 +59,8 @@ struct HTTPServerTests {
         let probe = try ServerProbe()
         let answer = try await onThread {
             let socket = probe.connect()
-            let head = "POST /x HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n"
+            let head =
+                "POST /x HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n"
             socket.send(Array(head.utf8))
             let interim = String(decoding: socket.receive(), as: UTF8.self)
             socket.send(Array("ok".utf8))
@@ -98,7 +102,10 @@ struct HTTPServerTests {
     @Test(
         arguments: [
             ("two lengths", "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", 400),
-            ("length and chunks", "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+            (
+                "length and chunks",
+                "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400
+            ),
             ("another coding", "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400),
             ("negative length", "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
             ("signed length", "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\nx", 400),
@@ -110,23 +117,36 @@ struct HTTPServerTests {
             ("a future version", "GET /x HTTP/9.9\r\nHost: a\r\n\r\n", 505),
             ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
             ("HTTP/0.9", "GET /\r\n", 400),
-            ("a bad chunk size", "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n", 400),
-            ("too large a chunk size", "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n", 413),
+            (
+                "a bad chunk size", "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n",
+                400
+            ),
+            (
+                "too large a chunk size",
+                "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n", 413
+            ),
         ]
     )
-    func `what is ambiguous or wrong is refused and the connection closed`(what: String, text: String, status: Int) async throws {
-        let probe = try ServerProbe { $0.headTimeout = .seconds(5) }
+    func `what is ambiguous or wrong is refused and the connection closed`(what: String, text: String, status: Int)
+        async throws
+    {
+        let probe = try ServerProbe { $0.headTimeout = .seconds(60) }
         let start = ContinuousClock.now
         let answer = try await probe.exchange(text)
-        #expect(start.duration(to: .now) < .seconds(2))
-        #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 \(status)") || answer.hasPrefix("HTTP/1.0 \(status)"), "\(answer)")
+        #expect(start.duration(to: .now) < .seconds(10))
+        #expect(
+            answer.isEmpty || answer.hasPrefix("HTTP/1.1 \(status)") || answer.hasPrefix("HTTP/1.0 \(status)"),
+            "\(answer)"
+        )
     }
 
     @Test func `a peer is known by its address`() throws {
         let four = try #require(PeerAddress(parsing: "192.0.2.7"))
         #expect(four.isVersion4 && four.description == "192.0.2.7" && four.network == four)
         let six = try #require(PeerAddress(parsing: "2001:db8:1:2:3::4"))
-        #expect(!six.isVersion4 && six.description == "2001:db8:1:2:3::4" && six.network.description == "2001:db8:1:2::")
+        #expect(
+            !six.isVersion4 && six.description == "2001:db8:1:2:3::4" && six.network.description == "2001:db8:1:2::"
+        )
         #expect(PeerAddress(parsing: "::ffff:192.0.2.7") == four)
         #expect(PeerAddress(parsing: "example.com") == nil)
     }

@@ -43,7 +43,9 @@ final class ServerProbe: Sendable {
     }
 
     func connect() -> LoopbackSocket {
-        guard let socket = LoopbackSocket.connected(to: server.port) else { fatalError("no connection to the test server") }
+        guard let socket = LoopbackSocket.connected(to: server.port) else {
+            fatalError("no connection to the test server")
+        }
         socket.limitReceiving(seconds: 20)
         return socket
     }

@@ -72,7 +72,11 @@ struct SuspensionTests {
             socket.shutDown()
             ticket.answer(ServerAnswer(status: 200, body: String(repeating: "x", count: 100_000)))
         }
-        #expect(try await probe.exchange(ServerProbe.post("/x", "", headers: "Connection: close\r\n")).hasPrefix("HTTP/1.1 200"))
+        #expect(
+            try await probe.exchange(ServerProbe.post("/x", "", headers: "Connection: close\r\n")).hasPrefix(
+                "HTTP/1.1 200"
+            )
+        )
     }
 
     @Test func `stopping waits for answers within the grace period`() async throws {
