@@ -82,7 +82,8 @@ struct StubTests {
         }
         for start in stride(from: 0, to: 200, by: 20) { _ = await stub.send(Array(requests[start..<(start + 20)])) }
         let counts = "\"requests\":200,\"events\":10000,\"distinct_event_ids\":7919,\"rejected_requests\":0"
-        #expect(try await stub.stats() == "{\(counts),\"max_events_per_request\":50}\n")
+        let stats = try await stub.stats()
+        #expect(stats == "{\(counts),\"resets\":0,\"max_events_per_request\":50}\n")
         #expect(try stub.stored.count == 10000)
     }
 
