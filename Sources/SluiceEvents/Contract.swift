@@ -61,7 +61,7 @@ package final class Contract: @unchecked Sendable {
     package convenience init(file: String) throws(ContractError) {
         let text: [UInt8]
         do throws(SystemError) {
-            text = try FileSystem.contents(of: file, limit: 4 << 20)
+            text = try FileSystem.contents(of: file, limit: 4 << 20, followLinks: true)
         } catch {
             let problem = ContractError.Problem(path: "", line: 1, text: "cannot be read: \(error.reason)")
             throw ContractError(file: file, problems: [problem])

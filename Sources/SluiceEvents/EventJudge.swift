@@ -110,6 +110,16 @@ package struct EventJudge: ~Copyable {
         }
     }
 
+    /// Whether `text` is one JSON document, apart from values in it that cannot be kept.
+    package func isDocument(_ text: UnsafeRawBufferPointer) -> Bool {
+        do throws(JSONError) {
+            _ = try parser.parse(text)
+            return true
+        } catch {
+            return error.concernsOneValue
+        }
+    }
+
     private mutating func judge(
         _ document: JSONDocument,
         _ admission: borrowing Admission,

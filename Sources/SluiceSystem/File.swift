@@ -96,6 +96,21 @@ package struct File: ~Copyable {
         return count
     }
 
+    /// Reads once at the current position; for pipes and terminals too, which it waits for.
+    ///
+    /// - Returns: the bytes that came, 0 at the end.
+    package func readSome(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+        while true {
+            do throws(SystemError) {
+                return try retryingLong("read", path) { Glibc.read(descriptor, buffer.baseAddress, buffer.count) }
+            } catch {
+                guard error.errno == EAGAIN else { throw error }
+                var target = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&target, 1, -1)
+            }
+        }
+    }
+
     /// Makes content and size durable, `fdatasync(2)`.
     package func syncData() throws(SystemError) {
         _ = try retrying("fdatasync", path) { fdatasync(descriptor) }

@@ -1,5 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+import SluiceCommands
+
 @main
 struct Program {
-    static func main() {}
+    static func main() async {
+        let table = CommandTable(
+            program: "sluice-endpoint",
+            abstract: "Takes events from apps and servers, checks them against a contract, and makes them durable.",
+            commands: [
+                ("import", ImportCommand.self)
+            ]
+        )
+        await table.main()
+    }
 }
