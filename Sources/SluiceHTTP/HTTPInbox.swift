@@ -14,6 +14,8 @@ final class HTTPInbox: Sendable {
     struct Work {
         var cancels = false
         var stops = false
+        /// There was nothing: whoever adds something from now on wakes the thread.
+        var mayWait = false
     }
 
     private struct State {
@@ -53,9 +55,10 @@ final class HTTPInbox: Sendable {
     func takeWork(_ pending: inout [Pending]) -> Work {
         state.withLock { state in
             swap(&state.pending, &pending)
-            let work = state.work
+            var work = state.work
             state.work.cancels = false
-            state.isWaiting = pending.isEmpty && !work.cancels && !work.stops
+            work.mayWait = pending.isEmpty && !work.cancels && !work.stops
+            state.isWaiting = work.mayWait
             return work
         }
     }

@@ -35,7 +35,6 @@ final class HTTPLoop {
         while true {
             let work = inbox.takeWork(&pending)
             for one in pending { start(one) }
-            let hasNews = !pending.isEmpty
             pending.removeAll(keepingCapacity: true)
             if work.cancels || work.stops { cancelActive() }
             if work.stops { break }
@@ -43,8 +42,7 @@ final class HTTPLoop {
             curl_multi_perform(multi, &running)
             collect()
             publish()
-            if hasNews { continue }
-            curl_multi_poll(multi, nil, 0, Self.longestWaitMilliseconds, nil)
+            if work.mayWait { curl_multi_poll(multi, nil, 0, Self.longestWaitMilliseconds, nil) }
         }
         for one in inbox.end() { refuse(one, .cancelled, "the client was closed") }
         publish()

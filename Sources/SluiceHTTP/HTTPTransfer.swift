@@ -51,6 +51,8 @@ final class HTTPTransfer {
         sluice_curl_setopt_pointer(easy, CURLOPT_PRIVATE, me)
         sluice_curl_setopt_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         set(CURLOPT_NOSIGNAL, 1)
+        // Without it a limit that passes during a name look-up waits for the resolver all the same, and everybody with it.
+        set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)

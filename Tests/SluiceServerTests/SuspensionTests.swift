@@ -79,6 +79,44 @@ struct SuspensionTests {
         )
     }
 
+    @Test(arguments: ["head", "body", "request", "answer"])
+    func `a client that goes away at any point leaves nothing behind`(point: String) async throws {
+        let probe = try ServerProbe()
+        let text = ServerProbe.post("/x", String(repeating: "b", count: 100_000))
+        let sent = Array(text.utf8.prefix(["head": 60, "body": 50_000][point] ?? text.utf8.count))
+        try await onThread {
+            for round in 0..<60 {
+                let socket = probe.connect()
+                socket.send(sent)
+                if point == "answer" { _ = socket.receive(10) }
+                switch round % 3 {
+                case 0: socket.resetWhenClosed()
+                case 1: socket.endSending()
+                default: break
+                }
+            }
+        }
+        let answer = try await probe.exchange(ServerProbe.post("/x", "", headers: "Connection: close\r\n"))
+        #expect(answer.hasPrefix("HTTP/1.1 200"))
+        try await onThread {
+            // Whoever is gone is noticed by the server's threads in their own time.
+            let socket = probe.connect()
+            for _ in 0..<1000 where probe.server.connectionCount > 1 {
+                socket.send(Array(ServerProbe.post("/x", "").utf8))
+                _ = socket.receive()
+            }
+        }
+        #expect(probe.server.connectionCount <= 1)
+    }
+
+    @Test func `a client that has said all it will say still gets its answer`() async throws {
+        let probe = try ServerProbe()
+        #expect(try await probe.exchange(ServerProbe.post("/x", "b"), endsSending: true).hasSuffix("POST /x   b"))
+        async let late = probe.exchange(Self.later, endsSending: true)
+        await probe.waiting.take(1)[0].answer(ServerAnswer(status: 200, body: "late"))
+        #expect(try await late.hasSuffix("late"))
+    }
+
     @Test func `stopping waits for answers within the grace period`() async throws {
         let probe = try ServerProbe()
         async let answer = probe.exchange(Self.later)
