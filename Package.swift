@@ -46,6 +46,8 @@ let package = Package(
         room("CSluiceCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         room("CSluiceLZ4", pkgConfig: "liblz4", package: "liblz4-dev"),
         room("CSluiceMicroHTTPD", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
+        room("CSluiceJWT", pkgConfig: "libjwt", package: "libjwt-dev"),
+        room("CSluiceZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         room("CSluiceXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
         .systemLibrary(name: "CSluiceSystem"),
         .target(name: "CSluiceJSON", linkerSettings: [.linkedLibrary("simdjson")]),
@@ -68,9 +70,12 @@ let package = Package(
         ),
         module(
             "SluiceEndpoint",
-            uses: ["SluiceEvents", "SluiceJSON", "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]
+            uses: [
+                "CSluiceJWT", "CSluiceZlib", "SluiceEvents", "SluiceJSON", "SluiceServer", "SluiceSpool", "SluiceTelemetry",
+                "SluiceSystem",
+            ]
         ),
-        module("SluiceTestSupport", uses: ["SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]),
+        module("SluiceTestSupport", uses: ["CSluiceJWT", "CSluiceZlib", "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]),
 
         program(
             "sluice-endpoint",
@@ -105,6 +110,14 @@ let package = Package(
             uses: [
                 "SluiceRelay", "SluiceEvents", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceSpool", "SluiceTelemetry",
             ]
+        ),
+        tests(
+            "SluiceEndpointTests",
+            uses: [
+                "SluiceEndpoint", "SluiceEvents", "SluiceJSON", "SluiceServer", "SluiceSpool",
+                "SluiceTelemetry",
+            ],
+            inputs: ["Inputs"]
         ),
         tests("IntegrationTests", uses: ["SluiceHTTP", "SluiceJSON", "SluiceSpool"]),
     ],

@@ -34,6 +34,8 @@ package struct EventVerdict: BitwiseCopyable, Sendable {
     /// The first of its removed names in `BatchVerdict.removedNames`.
     package var firstRemoved: UInt32 = 0
     package var removedCount: UInt32 = 0
+    /// `IdentityHash` of its `anonymous_id`; 0 when it has none or was rejected.
+    package var identity: UInt64 = 0
 }
 
 /// What was decided about the events of a body, in their order; it reuses its memory from body to body.

@@ -58,6 +58,7 @@ extension EventJudge {
         event.code = facts.quarantine ?? event.code
         event.isClamped = facts.isTimestampCorrected
         event.event = Int32(facts.rule)
+        event.identity = identity(document, tokens[.anonymousID])
         event.id = verdict.keep(document.text(document[tokens[.eventID]]))
         keepRemoved(document, &event, &verdict)
         verdict.add(event)

@@ -35,11 +35,14 @@ package struct EventJudge: ~Copyable {
     var removedFields: [Int32] = []
     var removedExperiments: [Int32] = []
     var removedProperties: [Int32] = []
+    private let identitySeed: UInt64
 
     static let maximumExperiments = 16
 
-    package init(limits: EventLimits = EventLimits()) {
+    /// - Parameter identitySeed: what `EventVerdict.identity` is seeded with, so that nobody can foresee it.
+    package init(limits: EventLimits = EventLimits(), identitySeed: UInt64 = 0) {
         self.limits = limits
+        self.identitySeed = identitySeed
         parser = JSONParser(maximumBytes: limits.maximumBodyBytes)
         arena = Arena()
         fields = NameIndex(EnvelopeField.allCases.map { "\($0.text)" }, in: arena)
@@ -118,6 +121,12 @@ package struct EventJudge: ~Copyable {
         } catch {
             return error.concernsOneValue
         }
+    }
+
+    /// Names whoever an `anonymous_id` stands for, without keeping it.
+    @inline(__always)
+    func identity(_ document: borrowing JSONDocument, _ index: Int) -> UInt64 {
+        index == 0 ? 0 : IdentityHash.value(of: document.text(document[index]), seed: identitySeed)
     }
 
     private mutating func judge(

@@ -28,6 +28,8 @@ package struct ServerHandler: Sendable {
     package var complete: @Sendable (ServerRequest) -> Outcome
     /// The request has ended, answered or not; called once for each request that `head` saw.
     package var ended: (@Sendable (ServerRequest) -> Void)?
+    /// Told the status of every answer that is sent, the server's own included; called on any of its threads.
+    package var answered: (@Sendable (_ status: Int) -> Void)?
     /// How the server's own refusals look.
     package var refusal: @Sendable (ServerRefusal) -> ServerAnswer
 

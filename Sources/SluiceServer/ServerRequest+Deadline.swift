@@ -27,6 +27,7 @@ extension ServerRequest {
                     send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
                 }
                 shutDown()
+                server.handler.answered?(408)
             }
             return reply.phase
         }

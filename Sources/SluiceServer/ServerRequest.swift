@@ -234,6 +234,7 @@ package final class ServerRequest: @unchecked Sendable {
     private func queue(_ answer: ServerAnswer) -> MHD_Result {
         reply.withLock { $0.phase = .sending }
         setDeadline(server.configuration.sendTimeout)
+        server.handler.answered?(answer.status)
         return MHD_queue_response(connection, UInt32(answer.status), answer.response)
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
-internal import SluiceSystem
+package import SluiceSystem
 
 /// Whether a writer may still take records: room on the filesystem, and the spool's own limit.
 ///
 /// The limit counts disk blocks of `incoming/`, `ready/`, `claimed/` and `progress/`; quarantine has a cap of its own.
 /// Free space is asked at most every 100 ms. The folders are walked at most every second, less often when that takes
 /// long; in between the room counts what was written since, and what relays removed is seen by the next walk.
-struct SpoolRoom {
+package struct SpoolRoom: Sendable {
     private let root: String
     private let minimumFreeBytes: Int
     private let maximumSpoolBytes: Int?
@@ -17,14 +17,14 @@ struct SpoolRoom {
     private var walkInterval: Int64 = 1_000_000_000
     private var usedBytes = 0
 
-    init(root: String, options: SegmentWriterOptions) {
+    package init(root: String, options: SegmentWriterOptions) {
         self.root = root
         minimumFreeBytes = options.minimumFreeBytes
         maximumSpoolBytes = options.maximumSpoolBytes
     }
 
     /// Throws `outOfSpace` when to write `bytes` more would break a limit.
-    mutating func check(adding bytes: Int, clock: SystemClock) throws(SpoolError) {
+    package mutating func check(adding bytes: Int, clock: SystemClock) throws(SpoolError) {
         let now = clock.monotonicNanoseconds()
         if minimumFreeBytes > 0 { try checkFree(bytes, now) }
         guard let maximumSpoolBytes else { return }

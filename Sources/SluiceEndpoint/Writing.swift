@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import SluiceSpool
+internal import Synchronization
+
+/// The writer, for what has to be made before it.
+final class Writing: Sendable {
+    private let made = Mutex<SegmentWriter?>(nil)
+
+    var writer: SegmentWriter? { made.withLock { $0 } }
+
+    func set(_ writer: SegmentWriter) { made.withLock { $0 = writer } }
+}
