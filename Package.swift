@@ -98,7 +98,6 @@ let package = Package(
         tests("SluiceJSONTests", uses: ["SluiceJSON"]),
         tests("SluiceEventsTests", uses: ["SluiceEvents", "SluiceJSON"], inputs: ["Inputs"]),
         tests("SluiceSpoolTests", uses: ["SluiceSpool", "SluiceJSON"]),
-        tests("SluiceEndpointTests", uses: ["SluiceEndpoint", "SluiceEvents", "SluiceSpool"]),
         tests("SluiceHTTPTests", uses: ["SluiceHTTP"]),
         tests("SluiceGraphJSONTests", uses: ["SluiceGraphJSON", "SluiceHTTP", "SluiceJSON"], inputs: ["Answers"]),
         tests("GraphJSONStubTests", uses: ["SluiceHTTP", "SluiceJSON", "graphjson-stub"]),

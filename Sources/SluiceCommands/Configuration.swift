@@ -62,6 +62,17 @@ package struct Configuration: Sendable {
         package var maxEventBytes = 32 << 10
         package var maxProperties = 64
         package var maxBufferedBytes = 32 << 20
+        package var maxInflationRatio = 100
+        package var threads = 2
+        package var maxConnections = 20_000
+        package var maxConnectionsPerAddress = 0
+        package var maxHeaderBytes = 16 << 10
+        package var headTimeout = Duration.seconds(10)
+        package var bodyTimeout = Duration.seconds(60)
+        package var keepAliveTimeout = Duration.seconds(75)
+        package var sendTimeout = Duration.seconds(30)
+        package var commitTimeout = Duration.seconds(10)
+        package var shutdownGrace = Duration.seconds(5)
     }
 
     /// What happens to an event whose time is outside the window.

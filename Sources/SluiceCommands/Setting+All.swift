@@ -281,6 +281,77 @@ extension Setting {
             "bytes",
             "The memory for all bodies being received and parsed and for events that wait for the disk; used up, requests are refused (503)."
         ),
+        .integer(
+            ("endpoint", "max_inflation_ratio"),
+            \.endpoint.maxInflationRatio,
+            2...1100,
+            "times",
+            "A gzip body that inflates to more than 64 KiB and to more than this many times its size is refused."
+        ),
+        .integer(
+            ("endpoint", "threads"),
+            \.endpoint.threads,
+            1...64,
+            "threads",
+            "Threads that read and judge requests; none of them ever waits for the disk."
+        ),
+        .integer(
+            ("endpoint", "max_connections"),
+            \.endpoint.maxConnections,
+            1...1_000_000,
+            "connections",
+            "The most open connections; more wait to be accepted. The limit of open files is raised as far as it may be."
+        ),
+        .integer(
+            ("endpoint", "max_connections_per_address"),
+            \.endpoint.maxConnectionsPerAddress,
+            0...1_000_000,
+            "connections",
+            "The most open connections from one address (IPv6: a /64 network); 0 is no limit, as it must be behind a proxy."
+        ),
+        .integer(
+            ("endpoint", "max_header_bytes"),
+            \.endpoint.maxHeaderBytes,
+            2048...1 << 20,
+            "bytes",
+            "The most bytes of a request's head; the memory that a connection holds while it sends one."
+        ),
+        .seconds(
+            ("endpoint", "head_timeout_s"),
+            \.endpoint.headTimeout,
+            0.1...10,
+            "A new connection must have sent the head of its first request by then."
+        ),
+        .seconds(
+            ("endpoint", "body_timeout_s"),
+            \.endpoint.bodyTimeout,
+            0.1...3600,
+            "A body must be complete this long after its head, however slowly it comes."
+        ),
+        .seconds(
+            ("endpoint", "keep_alive_timeout_s"),
+            \.endpoint.keepAliveTimeout,
+            0.1...3600,
+            "A connection must have sent the head of its next request this long after an answer; more than the proxy's own."
+        ),
+        .seconds(
+            ("endpoint", "send_timeout_s"),
+            \.endpoint.sendTimeout,
+            0.1...3600,
+            "A client must have read its answer by then."
+        ),
+        .seconds(
+            ("endpoint", "commit_timeout_s"),
+            \.endpoint.commitTimeout,
+            0.1...600,
+            "Events that are not on disk by then are answered 503; they may still be delivered."
+        ),
+        .seconds(
+            ("endpoint", "shutdown_grace_s"),
+            \.endpoint.shutdownGrace,
+            0...300,
+            "After SIGTERM, requests under way get this long."
+        ),
     ]
 
     private static let clock: [Setting] = [

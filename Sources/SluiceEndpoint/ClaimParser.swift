@@ -20,7 +20,9 @@ struct ClaimParser: ~Copyable, @unchecked Sendable {
         claims.expiresAt = try time("exp", document)
         claims.notBefore = try time("nbf", document)
         if let audience = rules.audience, !holds("aud", audience, document) { throw .notForUs }
-        if let issuer = rules.issuer, text("iss", document).map({ $0 == Array(issuer.utf8) }) != true { throw .notForUs }
+        if let issuer = rules.issuer, text("iss", document).map({ $0 == Array(issuer.utf8) }) != true {
+            throw .notForUs
+        }
         if let claim = rules.serverRoleClaim { claims.isServer = holds(claim, rules.serverRole, document) }
         if let claim = rules.clientClaim { claims.client = text(claim, document) }
         if let claim = rules.accountClaim { claims.account = text(claim, document) }
@@ -76,7 +78,8 @@ struct ClaimParser: ~Copyable, @unchecked Sendable {
 enum OpaqueID {
     /// 1 to 100 characters of UTF-8 without control characters and `@`.
     static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
-        guard (1...400).contains(bytes.count), !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "@") })
+        guard (1...400).contains(bytes.count),
+            !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "@") })
         else { return false }
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         return text.unicodeScalars.count <= 100

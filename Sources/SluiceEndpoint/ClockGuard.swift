@@ -11,7 +11,7 @@ package final class ClockGuard: Sendable {
     private let clock: SystemClock
     private let newest: Atomic<Int>
 
-    /// - Parameter newestLedgerSeconds: the time of the newest line of the ledger.
+    /// Makes a guard that knows the time of the newest line of the ledger.
     package init(newestLedgerSeconds: Int, clock: SystemClock = .system) {
         self.clock = clock
         newest = Atomic(newestLedgerSeconds)
@@ -26,7 +26,9 @@ package final class ClockGuard: Sendable {
     package func problem(at seconds: Int) -> String? {
         if seconds < Self.buildSeconds { return "the clock stands before this program was built" }
         let newest = newest.load(ordering: .relaxed)
-        if seconds < newest - Self.toleratedSeconds { return "the clock stands more than a day before the newest line of the ledger" }
+        if seconds < newest - Self.toleratedSeconds {
+            return "the clock stands more than a day before the newest line of the ledger"
+        }
         return nil
     }
 

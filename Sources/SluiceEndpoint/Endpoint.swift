@@ -5,7 +5,7 @@ package import SluiceSystem
 package import SluiceTelemetry
 
 /// What only counts at the start.
-package struct EndpointSetup: Sendable {
+package struct EndpointStart: Sendable {
     package var server: ServerConfiguration
     package var writer = SegmentWriterOptions()
     /// For requests under way when the endpoint ends.
@@ -20,21 +20,18 @@ package struct EndpointSetup: Sendable {
 ///
 /// It answers 200 only when the events that the answer names as accepted are on disk.
 package final class Endpoint: Sendable {
-    private let setup: EndpointSetup
+    private let setup: EndpointStart
     private let desk: RequestDesk
     private let server: HTTPServer
     private let writer: SegmentWriter
     private let monitor: SpoolMonitor
     private let logger: Logger
 
-    /// Begins to take requests.
+    /// Begins to take requests for a spool that was opened as a writer.
     ///
-    /// - Parameters:
-    ///   - spool: opened as a writer.
-    ///   - policy: what decides; `policy` may be set to another one later.
     /// - Throws: when the ledger cannot be opened or the address cannot be listened on.
     package init(
-        _ setup: EndpointSetup,
+        _ setup: EndpointStart,
         policy: EndpointPolicy,
         spool: SpoolFolder,
         registry: MetricsRegistry,

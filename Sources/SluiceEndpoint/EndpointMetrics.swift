@@ -44,7 +44,11 @@ package final class EndpointMetrics: Sendable {
             "sluice_endpoint_commit_duration_seconds",
             help: "Time to write a group of requests and sync it."
         )
-        commits = registry.counters("sluice_endpoint_commits_total", help: "Groups of requests by result.", labels: ["result"])
+        commits = registry.counters(
+            "sluice_endpoint_commits_total",
+            help: "Groups of requests by result.",
+            labels: ["result"]
+        )
         removedNames = registry.counter(
             "sluice_endpoint_removed_names_total",
             help: "Fields, experiments and properties that were removed from accepted events."
@@ -124,7 +128,10 @@ package final class EndpointMetrics: Sendable {
         writer: @escaping @Sendable () -> SegmentWriterStatistics,
         contract: @escaping @Sendable () -> Contract
     ) {
-        registry.observe("sluice_endpoint_buffered_bytes", help: "Bytes of bodies and of records that wait for the disk.") {
+        registry.observe(
+            "sluice_endpoint_buffered_bytes",
+            help: "Bytes of bodies and of records that wait for the disk."
+        ) {
             Double(bufferedBytes())
         }
         registry.observe("sluice_endpoint_connections", help: "Open connections.") { Double(connections()) }

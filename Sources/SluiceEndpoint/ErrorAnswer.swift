@@ -120,7 +120,13 @@ extension ServerAnswer {
         var headers = headers
         if let retrySeconds { headers.append(("Retry-After", String(retrySeconds))) }
         let body = "{\"request_id\":\"\(requestID)\",\"code\":\"\(code)\",\"detail\":\"\(detail)\"}"
-        return ServerAnswer(status: status, contentType: "application/json", body: body, headers: headers, closes: closes)
+        return ServerAnswer(
+            status: status,
+            contentType: "application/json",
+            body: body,
+            headers: headers,
+            closes: closes
+        )
     }
 
     static func refusal(_ refusal: ServerRefusal, _ requestID: String) -> ServerAnswer {

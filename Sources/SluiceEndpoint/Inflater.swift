@@ -34,12 +34,10 @@ package struct Inflater: ~Copyable {
         stream.deallocate()
     }
 
-    /// Appends the content of `source`, one gzip member or several, to `target`.
+    /// Appends the content of `source`, one gzip member or several, to `target`: at most `maximumBytes`, and above
+    /// `alwaysAllowedBytes` at most `maximumRatio` times as many as `source` has.
     ///
-    /// - Parameters:
-    ///   - maximumBytes: the most that may come out.
-    ///   - maximumRatio: the most times as large as `source` it may be, above `alwaysAllowedBytes`.
-    ///   - reserve: asked for each further piece of memory; false refuses the body.
+    /// `reserve` is asked for each further piece of memory; false refuses the body.
     package mutating func inflate(
         _ source: UnsafeRawBufferPointer,
         maximumBytes: Int,
@@ -48,7 +46,10 @@ package struct Inflater: ~Copyable {
         reserve: (Int) -> Bool
     ) throws(InflateFault) {
         guard let start = source.baseAddress, source.count >= 18 else { throw .damaged }
-        let ratioBytes = max(Self.alwaysAllowedBytes, source.count.multipliedReportingOverflow(by: maximumRatio).partialValue)
+        let ratioBytes = max(
+            Self.alwaysAllowedBytes,
+            source.count.multipliedReportingOverflow(by: maximumRatio).partialValue
+        )
         let base = target.count
         inflateReset(stream)
         stream.pointee.next_in = UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))

@@ -44,13 +44,15 @@ package final class RateLimiter: @unchecked Sendable {
     /// Keys that the table holds.
     package let capacity: Int
 
-    /// - Parameter capacity: a power of two from 128; 24 bytes each, which the kernel hands out as they are touched.
+    /// Makes a table of a power of two from 128 buckets, 24 bytes each, which the kernel hands out as they are touched.
     package init(capacity: Int, clock: SystemClock = .system) {
         precondition(capacity >= 128 && capacity & (capacity - 1) == 0, "a table's size is a power of two")
         self.capacity = capacity
         self.clock = clock
         setMask = capacity / Self.ways - 1
-        guard let memory = calloc(capacity, MemoryLayout<Bucket>.stride) else { fatalError("out of memory for rate limits") }
+        guard let memory = calloc(capacity, MemoryLayout<Bucket>.stride) else {
+            fatalError("out of memory for rate limits")
+        }
         buckets = memory.bindMemory(to: Bucket.self, capacity: capacity)
         locks = (0..<Self.shards).map { _ in ThreadLock() }
     }

@@ -42,11 +42,7 @@ final class RateLimits: Sendable {
     /// Takes tokens for one request that holds no batch that can be read.
     func takeOne(address: UInt64, _ limit: RateLimit) { _ = addresses.take(1, for: address, of: limit) }
 
-    /// Takes tokens for a batch from all three tables, or from none.
-    ///
-    /// - Parameters:
-    ///   - address: nil is not limited.
-    ///   - user: nil is not limited.
+    /// Takes tokens for a batch from all three tables, or from none; an address or a user that is nil is not limited.
     func take(
         _ verdict: borrowing BatchVerdict,
         address: UInt64?,

@@ -27,7 +27,7 @@ final class SpoolMonitor: Sendable {
     private let wake: ThreadCondition
     private let isStopped = Atomic<Bool>(false)
 
-    /// - Parameter refusal: what the writer answers with at the moment.
+    /// Makes a monitor; `refusal` is what the writer answers with at the moment.
     init(
         spool: SpoolFolder,
         options: SegmentWriterOptions,

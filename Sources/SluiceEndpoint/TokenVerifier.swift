@@ -28,8 +28,7 @@ package final class TokenVerifier: Sendable {
     private let memory = Mutex([Remembered?](repeating: nil, count: slots))
     private let parser = Mutex(ClaimParser())
 
-    /// - Parameters:
-    ///   - keys: the content of the key files; any of them may verify a token.
+    /// Takes the content of key files; any of them may verify a token.
     package init(_ rules: TokenRules, keys: [[UInt8]]) {
         self.rules = rules
         self.keys = keys
@@ -50,7 +49,9 @@ package final class TokenVerifier: Sendable {
                 var key = try FileSystem.contents(of: file, limit: 64 << 10, followLinks: true)
                 if rules.algorithm == .hs256 {
                     // An editor's line end is no part of a secret.
-                    while let last = key.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { key.removeLast() }
+                    while let last = key.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") {
+                        key.removeLast()
+                    }
                 }
                 if let problem = problem(of: key, for: rules.algorithm) {
                     problems.append("\(file): auth.key_files: \(problem)")

@@ -8,7 +8,9 @@ struct Program {
             program: "sluice-endpoint",
             abstract: "Takes events from apps and servers, checks them against a contract, and makes them durable.",
             commands: [
-                ("import", ImportCommand.self)
+                ("serve", ServeCommand.self),
+                ("check", CheckCommand.self),
+                ("import", ImportCommand.self),
             ]
         )
         await table.main()

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import SluiceCommands
+import SluiceEndpoint
+import SluiceEvents
+import SluiceServer
+import SluiceSpool
+import SluiceSystem
+
+/// Turns the settings into what the endpoint is made of, and lists everything that is wrong with them.
+struct EndpointConfiguration {
+    /// Settings that `serve`, `check` and `openapi` take as options.
+    static let settings = ["spool.path", "endpoint.contract", "endpoint.listen", "endpoint.admin_listen"]
+
+    let configuration: Configuration
+    let contract: Contract
+    let policy: EndpointPolicy
+
+    /// - Throws: all problems of settings, contract and keys.
+    init(_ source: ConfigurationSource) throws(ConfigurationError) {
+        let configuration = try source.load()
+        var problems: [String] = []
+        let contract = Self.contract(configuration, &problems)
+        var settings = Self.settings(configuration)
+        if let proxies = NetworkList(parsing: configuration.auth.trustedProxies) {
+            settings.trustedProxies = proxies
+        } else {
+            problems.append("auth.trusted_proxies must be numeric addresses or networks")
+        }
+        let tokens = Self.tokens(configuration.auth, &problems)
+        if let contract { problems += Self.contradictions(configuration, contract) }
+        guard let contract, problems.isEmpty else { throw ConfigurationError(problems) }
+        self.configuration = configuration
+        self.contract = contract
+        policy = EndpointPolicy(settings, contract: contract, tokens: tokens)
+    }
+
+    private static func contract(_ configuration: Configuration, _ problems: inout [String]) -> Contract? {
+        guard let file = configuration.endpoint.contract else {
+            problems.append("endpoint.contract (--contract, SLUICE_ENDPOINT_CONTRACT) must name the contract's file")
+            return nil
+        }
+        do throws(ContractError) {
+            return try Contract(file: file)
+        } catch {
+            problems += error.problems.map { "\(error.file): \($0)" }
+            return nil
+        }
+    }
+
+    private static func contradictions(_ configuration: Configuration, _ contract: Contract) -> [String] {
+        configuration.clients.compactMap { name, client in
+            guard let platform = client.platform, !contract.definition.platforms.contains(platform) else { return nil }
+            return "clients: \(name): the contract lists no platform \"\(platform)\""
+        }
+    }
+
+    private static func settings(_ configuration: Configuration) -> EndpointPolicy.Settings {
+        let endpoint = configuration.endpoint
+        var settings = EndpointPolicy.Settings()
+        settings.path = endpoint.path
+        settings.limits = EventLimits(
+            maximumBodyBytes: endpoint.maxBodyBytes,
+            maximumEvents: endpoint.maxEvents,
+            maximumEventBytes: endpoint.maxEventBytes,
+            maximumProperties: endpoint.maxProperties
+        )
+        settings.clock = ClockPolicy(
+            maximumAge: configuration.clock.maxAgeSeconds,
+            onAge: action(configuration.clock.maxAgeAction),
+            maximumFuture: configuration.clock.maxFutureSeconds,
+            onFuture: action(configuration.clock.maxFutureAction)
+        )
+        settings.collection = endpoint.collection
+        settings.environment = endpoint.environment
+        settings.clients = configuration.clients.map { name, client in
+            EndpointPolicy.Client(name: name, collection: client.collection, platform: client.platform)
+        }
+        settings.assignsUser = configuration.auth.userIDFromToken == .assign
+        settings.unprovenUser = configuration.auth.unprovenUserID == .claimed ? .claimed : .remove
+        settings.rateLimits.user = limit(configuration.rateLimits.user)
+        settings.rateLimits.anonymous = limit(configuration.rateLimits.anonymous)
+        settings.rateLimits.address = limit(configuration.rateLimits.address)
+        settings.maximumBufferedBytes = endpoint.maxBufferedBytes
+        settings.maximumInflationRatio = endpoint.maxInflationRatio
+        return settings
+    }
+
+    private static func action(_ action: Configuration.ClockAction) -> ClockPolicy.Action {
+        switch action {
+        case .reject: .reject
+        case .quarantine: .quarantine
+        case .clamp: .clamp
+        case .off: .off
+        }
+    }
+
+    private static func limit(_ limit: Configuration.RateLimit) -> RateLimit {
+        RateLimit(eventsPerSecond: limit.eventsPerSecond, burst: limit.burst)
+    }
+
+    private static func tokens(_ auth: Configuration.Auth, _ problems: inout [String]) -> TokenVerifier? {
+        guard let algorithm = TokenRules.Algorithm(rawValue: auth.algorithm.rawValue) else { return nil }
+        var rules = TokenRules(algorithm: algorithm)
+        rules.audience = auth.audience
+        rules.issuer = auth.issuer
+        rules.leewaySeconds = auth.leewaySeconds
+        rules.userClaim = auth.userClaim
+        rules.accountClaim = auth.accountClaim
+        rules.serverRoleClaim = auth.serverRoleClaim
+        rules.serverRole = auth.serverRole
+        rules.clientClaim = auth.collectionClaim
+        return TokenVerifier.load(rules, keyFiles: auth.keyFiles, problems: &problems)
+    }
+
+    // MARK: - What only counts at the start
+
+    var server: ServerConfiguration {
+        let endpoint = configuration.endpoint
+        var server = ServerConfiguration(host: endpoint.listen.host, port: endpoint.listen.port)
+        server.threads = endpoint.threads
+        server.maximumConnections = endpoint.maxConnections
+        server.maximumConnectionsPerAddress = endpoint.maxConnectionsPerAddress
+        server.connectionBytes = endpoint.maxHeaderBytes
+        server.headTimeout = endpoint.headTimeout
+        server.bodyTimeout = endpoint.bodyTimeout
+        server.keepAliveTimeout = endpoint.keepAliveTimeout
+        server.sendTimeout = endpoint.sendTimeout
+        // The writer answers what takes too long; this is for what the writer itself cannot answer.
+        server.answerTimeout = endpoint.commitTimeout + .seconds(5)
+        return server
+    }
+
+    func setup(_ spool: SpoolFolder) throws(SystemError) -> EndpointStart {
+        var setup = EndpointStart(server: server)
+        setup.writer.sealBytes = configuration.spool.segmentBytes
+        setup.writer.sealAge = configuration.spool.segmentAge
+        setup.writer.maximumBufferedBytes = configuration.endpoint.maxBufferedBytes
+        setup.writer.maximumSpoolBytes = configuration.spool.maxBytes
+        setup.writer.stallLimit = configuration.endpoint.commitTimeout
+        var least = configuration.spool.minFreeBytes
+        if least == 0 { least = min(try FileSystem.totalBytes(at: spool.root) / 64, 256 << 20) }
+        setup.writer.minimumFreeBytes = least
+        setup.shutdownGrace = configuration.endpoint.shutdownGrace
+        return setup
+    }
+}
