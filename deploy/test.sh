@@ -26,7 +26,7 @@ done
 step "shell syntax" bash -n deploy/*.sh .ci/run
 step "format" swift format lint --strict --recursive --parallel Package.swift Sources Tests
 step "thread sanitizer" swift test --disable-xctest --sanitize thread --scratch-path .build/thread-sanitizer \
-    --filter "$concurrent" --quiet
+    --no-parallel --filter "$concurrent"
 step "build" swift build --build-tests --explicit-target-dependency-import-check error
 [[ " ${failed[*]-} " == *" build "* ]] || step "tests" swift test --disable-xctest --skip-build
 

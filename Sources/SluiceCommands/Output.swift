@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 package import SluiceSystem
-internal import Synchronization
 
 /// Where a command's results go: standard output, gathered into few writes.
 package final class Output: Sendable {
     private static let flushBytes = 1 << 16
 
     private let descriptor: Int32
-    private let buffered = Mutex<[UInt8]>([])
+    private let buffered = Lock<[UInt8]>([])
 
     package init(descriptor: Int32 = STDOUT_FILENO) {
         self.descriptor = descriptor

@@ -2,7 +2,6 @@
 internal import Glibc
 package import SluiceSystem
 package import SluiceTelemetry
-internal import Synchronization
 
 /// Shows a person how far a long command is: a bar with rate and remaining time on a terminal, nothing otherwise.
 ///
@@ -20,7 +19,7 @@ package final class ProgressBar: Sendable {
     private let isTerminal: Bool
     private let log: LogOutput?
     private let clock: SystemClock
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Makes a bar.
     ///

@@ -25,7 +25,7 @@ package final class Signals: Sendable {
     }
 
     private let isDelivered: Bool
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     private init(isDelivered: Bool) {
         self.isDelivered = isDelivered

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CSluiceCurl
-internal import Synchronization
+internal import SluiceSystem
 
 /// What the client's thread and its callers share.
 final class HTTPInbox: Sendable {
@@ -29,7 +29,7 @@ final class HTTPInbox: Sendable {
     }
 
     let multi: MultiHandle
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(multi: MultiHandle) { self.multi = multi }
 

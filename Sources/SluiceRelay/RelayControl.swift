@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceSystem
-internal import Synchronization
 
 /// What other threads may ask of a relay while it runs.
 package final class RelayControl: Sendable {
@@ -10,7 +9,7 @@ package final class RelayControl: Sendable {
         var options: RelayOptions?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     let signal = Signal()
 
     package init() {}

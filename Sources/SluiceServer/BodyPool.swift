@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import SluiceSystem
-internal import Synchronization
 
 /// A request's body, kept apart from its connection so that idle connections hold no memory.
 package final class ServerBody {
@@ -16,7 +15,7 @@ final class BodyPool: @unchecked Sendable {
     private static let keptBodies = 64
     private static let keptBytes = 256 * 1024
 
-    private let lock = Mutex(())
+    private let lock = Lock(())
     private var bodies: [ServerBody] = []
 
     func take() -> ServerBody {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
-internal import Synchronization
+internal import SluiceSystem
 
 /// All open connections by descriptor.
 ///
@@ -13,7 +13,7 @@ final class ConnectionTable: Sendable {
         var countByNetwork: [PeerAddress: Int] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let maximum: Int
     private let maximumPerNetwork: Int
 

@@ -26,7 +26,7 @@ package final class HTTPServer: @unchecked Sendable {
     private let order = Atomic<DoorOrder>(.open)
     private let stopping = Atomic<Bool>(false)
     private let waiting = Atomic<Bool>(true)
-    private let hasStopped = Mutex(false)
+    private let hasStopped = Lock(false)
     private var daemon: OpaquePointer?
     private var door: SystemThread?
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
-internal import Synchronization
+internal import SluiceSystem
 
 /// Connections that were answered before everything they send was read.
 ///
@@ -22,7 +22,7 @@ final class LingeringSockets: Sendable {
         var sockets: [Int32: Socket] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Takes over what `descriptor` refers to, which its owner is about to close.
     ///

@@ -2,14 +2,13 @@
 internal import CSluiceMicroHTTPD
 internal import Glibc
 internal import SluiceSystem
-internal import Synchronization
 
 /// A TCP socket that listens on a numeric address.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     /// The port that it got.
     let port: UInt16
-    private let isOpen = Mutex(true)
+    private let isOpen = Lock(true)
 
     init(host: String, port: UInt16) throws(SystemError) {
         let name = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -44,7 +44,7 @@ package final class ServerRequest: @unchecked Sendable {
     let descriptor: Int32
     /// Whom the connection is from.
     package let peer: PeerAddress
-    let reply = Mutex(Reply())
+    let reply = Lock(Reply())
     /// Monotonic nanoseconds by which the present phase must have ended.
     let deadline: Atomic<Int64>
     /// libmicrohttpd has taken the connection over and will tell when it closes it.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import SluiceSystem
 internal import Synchronization
 
 /// The right to answer one request, from any thread and at any time; only the first answer counts.

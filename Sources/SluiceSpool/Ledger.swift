@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 package import SluiceSystem
-internal import Synchronization
 
 /// The file `ledger`: what was sealed and what became of it, one checksummed line for each fact.
 ///
@@ -25,8 +24,8 @@ package final class Ledger: Sendable {
     package let spool: SpoolFolder
     let clock: SystemClock
     let foldingBytes: Int
-    private let file: Mutex<FileHolder?>
-    private let reader: Mutex<LedgerReader>
+    private let file: Lock<FileHolder?>
+    private let reader: Lock<LedgerReader>
 
     /// Opens the ledger, and makes it when there is none.
     package init(
@@ -37,8 +36,8 @@ package final class Ledger: Sendable {
         self.spool = spool
         self.clock = clock
         self.foldingBytes = foldingBytes
-        file = Mutex(try spoolCall { () throws(SystemError) in try Self.opened(spool) })
-        reader = Mutex(LedgerReader(path: spool.ledger))
+        file = Lock(try spoolCall { () throws(SystemError) in try Self.opened(spool) })
+        reader = Lock(LedgerReader(path: spool.ledger))
         try refresh()
     }
 

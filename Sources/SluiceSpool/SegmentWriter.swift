@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import SluiceSystem
-internal import Synchronization
 
 /// Takes records from many threads and makes them durable in groups.
 ///
@@ -35,8 +34,8 @@ package final class SegmentWriter: Sendable {
     private let handlers: Handlers
     private let clock: SystemClock
     private let queue: CommitQueue
-    private let counts = Mutex(SegmentWriterStatistics())
-    private let threads = Mutex<[SystemThread]>([])
+    private let counts = Lock(SegmentWriterStatistics())
+    private let threads = Lock<[SystemThread]>([])
 
     /// Starts a writer, with a name of its own, in the spool at `root`, whose folders exist.
     package init(

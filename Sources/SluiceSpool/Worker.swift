@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package import SluiceSystem
 internal import Glibc
-internal import Synchronization
+package import SluiceSystem
 
 /// A segment that a worker took for itself.
 package struct Claim: Hashable, Sendable {
@@ -32,7 +31,7 @@ package final class Worker: Sendable {
     let folder: String
     let clock: SystemClock
     private let lock: WorkerLock
-    let state: Mutex<State>
+    let state: Lock<State>
 
     private init(spool: SpoolFolder, name: String, lock: consuming WorkerLock, clock: SystemClock) {
         self.spool = spool
@@ -40,7 +39,7 @@ package final class Worker: Sendable {
         self.lock = lock
         self.clock = clock
         folder = "\(spool.claimed)/\(name)"
-        state = Mutex(State(ready: ReadyQueue(folder: spool.ready)))
+        state = Lock(State(ready: ReadyQueue(folder: spool.ready)))
     }
 
     /// Makes a worker's folder; its name begins with the process number.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CSluiceSystem
 internal import Glibc
-internal import Synchronization
 
 /// A thread of its own for work that blocks; it takes no signals, so that they reach the thread that waits for them.
 package final class SystemThread: Sendable {
@@ -15,7 +14,7 @@ package final class SystemThread: Sendable {
         }
     }
 
-    private let handle: Mutex<pthread_t?>
+    private let handle: Lock<pthread_t?>
 
     /// Starts a thread that runs `body` once.
     ///
@@ -44,7 +43,7 @@ package final class SystemThread: Sendable {
             argument
         )
         precondition(code == 0, "no thread can be started: \(String(cString: strerror(code)))")
-        handle = Mutex(thread)
+        handle = Lock(thread)
     }
 
     /// Waits until the thread has ended; a second call returns at once.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// A lock that conditions can be waited for under; where nobody waits, `Mutex` is the better choice.
+/// A lock that conditions can be waited for under; where nobody waits, `Lock` is the better choice.
 package final class ThreadLock: Sendable {
     // A pthread mutex may be used by all threads; the pointer never changes.
     fileprivate nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -16,10 +16,8 @@ package final class ThreadLock: Sendable {
         mutex.deallocate()
     }
 
-    @inline(__always)
     package func lock() { pthread_mutex_lock(mutex) }
 
-    @inline(__always)
     package func unlock() { pthread_mutex_unlock(mutex) }
 }
 

@@ -13,7 +13,7 @@ package final class Health: Sendable {
     }
 
     private let clock: SystemClock
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     package init(clock: SystemClock = .system) {
         self.clock = clock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Synchronization
+internal import SluiceSystem
 
 /// How values spread over fixed ranges, such as the seconds of a request.
 package final class Histogram: Sendable {
@@ -15,12 +15,12 @@ package final class Histogram: Sendable {
 
     /// Upper bounds of the ranges, ascending; one more range without bound follows.
     package let bounds: [Double]
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     package init(bounds: [Double] = Histogram.secondsBounds) {
         precondition(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "bounds of a histogram must ascend")
         self.bounds = bounds
-        state = Mutex(State(counts: [Int](repeating: 0, count: bounds.count + 1)))
+        state = Lock(State(counts: [Int](repeating: 0, count: bounds.count + 1)))
     }
 
     package func record(_ value: Double) {

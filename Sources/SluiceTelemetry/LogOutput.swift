@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 package import SluiceSystem
-internal import Synchronization
 
 /// The end of every log line: one `write(2)` each to a descriptor, standard error unless told otherwise.
 ///
@@ -18,7 +17,7 @@ package final class LogOutput: Sendable {
     private let format: LogFormat
     private let patienceMilliseconds: Int32
     private let clock: SystemClock
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Makes an output.
     ///

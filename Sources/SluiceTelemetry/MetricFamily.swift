@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Synchronization
+internal import SluiceSystem
 
 /// Metrics of one name that differ by the values of their labels.
 ///
@@ -20,7 +20,7 @@ package final class MetricFamily<Metric: Sendable>: Sendable {
     package let labelNames: [String]
     private let maximumSeries: Int
     private let make: @Sendable () -> Metric
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(labelNames: [String], maximumSeries: Int, make: @escaping @Sendable () -> Metric) {
         self.labelNames = labelNames

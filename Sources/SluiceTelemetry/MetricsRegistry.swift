@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Synchronization
+internal import SluiceSystem
 
 /// All metrics of a program, and their text as Prometheus reads it.
 ///
@@ -32,7 +32,7 @@ package final class MetricsRegistry: Sendable {
         var emit: @Sendable (inout MetricsText) -> Void
     }
 
-    private let entries = Mutex<[Entry]>([])
+    private let entries = Lock<[Entry]>([])
 
     package init() {}
 

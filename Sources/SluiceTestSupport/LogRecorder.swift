@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import SluiceSystem
 package import SluiceTelemetry
-internal import Synchronization
 
 /// Keeps what is logged, for a test to look at.
 package final class LogRecorder: Sendable {
-    private let recorded = Mutex<[Logger.Entry]>([])
+    private let recorded = Lock<[Logger.Entry]>([])
 
     package init() {}
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import SluiceSystem
-internal import Synchronization
 
 /// A clock that moves when a test says so.
 package final class ManualClock: Sendable {
-    private let time: Mutex<(wall: Int64, monotonic: Int64)>
+    private let time: Lock<(wall: Int64, monotonic: Int64)>
 
     package init(wallMilliseconds: Int64 = 1_796_000_000_000) {
-        time = Mutex((wallMilliseconds, 0))
+        time = Lock((wallMilliseconds, 0))
     }
 
     package var clock: SystemClock {

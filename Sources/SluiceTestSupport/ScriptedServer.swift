@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 internal import SluiceSystem
-internal import Synchronization
 
 /// A server on 127.0.0.1 that does to each request what the test says, down to the bytes and the reset.
 ///
@@ -46,8 +45,8 @@ package final class ScriptedServer: Sendable {
 
     private let listener: LoopbackSocket
     private let script: @Sendable (Int) -> Step
-    private let state = Mutex(State())
-    private let acceptor = Mutex<SystemThread?>(nil)
+    private let state = Lock(State())
+    private let acceptor = Lock<SystemThread?>(nil)
 
     /// Starts a server.
     ///

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import SluiceServer
 import SluiceSystem
-import Synchronization
 
 /// Gives outcomes a fixed time after their request, from one thread, however many wait.
 final class DelayedOutcomes: Sendable {
@@ -18,9 +17,9 @@ final class DelayedOutcomes: Sendable {
     }
 
     private let delay: Int64
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let signal = Signal()
-    private let thread = Mutex<SystemThread?>(nil)
+    private let thread = Lock<SystemThread?>(nil)
 
     init(milliseconds: Int) {
         delay = Int64(milliseconds) * 1_000_000

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+import SluiceSystem
 import Synchronization
 
 /// The event_ids seen so far, 16 to 32 bytes each, up to 24 million.
@@ -11,7 +12,7 @@ final class EventIDSet: Sendable {
     private let full = Atomic<Bool>(false)
 
     private final class Shard: Sendable {
-        let table = Mutex(Table())
+        let table = Lock(Table())
     }
 
     /// Open addressing; a slot whose `low` is 0 is free.

@@ -110,7 +110,7 @@ final class Tool {
 ///
 /// `@unchecked Sendable`: a tool in the pool has no other reference, and the list is under the lock.
 private final class ToolPool: @unchecked Sendable {
-    private let lock = Mutex(())
+    private let lock = Lock(())
     private var tools: [Tool] = []
 
     func take() -> Tool { lock.withLock { _ in tools.popLast() } ?? Tool() }

@@ -2,7 +2,6 @@
 import SluiceJSON
 import SluiceSystem
 import SluiceTestSupport
-import Synchronization
 
 /// A GraphJSON of the test's own on loopback: takes events, or answers what the test says.
 final class Upstream: Sendable {
@@ -22,7 +21,7 @@ final class Upstream: Sendable {
         var taken: [Request] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let answer: @Sendable (Request, Int) -> ScriptedServer.Step?
 
     /// - Parameter answer: is given a request and its number; nil takes the events.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import SluiceServer
+import SluiceSystem
 import SluiceTestSupport
-import Synchronization
 
 /// A server for a test, with the handler that most tests want and a client of raw bytes.
 final class ServerProbe: Sendable {
@@ -66,7 +66,7 @@ final class ServerProbe: Sendable {
 }
 
 final class WaitingTickets: Sendable {
-    private let tickets = Mutex<[ServerTicket]>([])
+    private let tickets = Lock<[ServerTicket]>([])
     private let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation
 

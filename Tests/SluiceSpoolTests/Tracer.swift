@@ -2,7 +2,6 @@
 import Glibc
 import SluiceSystem
 import SluiceTestSupport
-import Synchronization
 import Testing
 
 /// `strace` on one thread of this process: watches its calls and lets some of them fail.
@@ -13,7 +12,7 @@ final class Tracer {
     static let isPossible: Bool = {
         guard Tool.isInstalled("strace") else { return false }
         let barrier = Barrier()
-        let number = Mutex<Int?>(nil)
+        let number = Lock<Int?>(nil)
         let thread = SystemThread(name: "traced") {
             number.withLock { $0 = WriterFixture.currentThread() }
             barrier.wait()

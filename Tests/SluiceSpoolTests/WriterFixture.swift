@@ -16,8 +16,8 @@ final class WriterFixture: Sendable {
 
     let folder: TemporaryFolder?
     let root: String
-    private let told = Mutex<(answers: [Answer], sealed: [SegmentName: Int], failures: [SpoolError])>(([], [:], []))
-    private let thread = Mutex<Int?>(nil)
+    private let told = Lock<(answers: [Answer], sealed: [SegmentName: Int], failures: [SpoolError])>(([], [:], []))
+    private let thread = Lock<Int?>(nil)
 
     init(root: String? = nil) throws {
         let folder = root == nil ? TemporaryFolder() : nil
