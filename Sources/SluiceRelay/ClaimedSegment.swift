@@ -10,6 +10,9 @@ final class ClaimedSegment {
     /// Records that are read and whose outcome is open.
     var unresolved = 0
     var isRead = false
+    /// It is in the list of segments with something to write down.
+    var isTouched = false
+    var isFinishing = false
     /// Whether it ends with its writer's own count.
     var hasFooter = false
     /// What could not be read.
@@ -30,15 +33,16 @@ final class ClaimedSegment {
 
     var isDone: Bool { isRead && unresolved == 0 }
 
-    /// Notes the outcome of a record, as one run with its neighbour where that is possible.
-    func note(_ outcome: Outcome, frameOffset: Int, index: Int) {
-        counts[outcome] += 1
+    /// Notes the outcome of neighbouring records, as one run with those before where that is possible.
+    func note(_ outcome: Outcome, frameOffset: Int, index: Int, count: Int) {
+        counts[outcome] += count
+        unresolved -= count
         if let last = unsaved.indices.last, unsaved[last].outcome == outcome,
             unsaved[last].frame == frameOffset, unsaved[last].first + unsaved[last].count == index
         {
-            unsaved[last].count += 1
+            unsaved[last].count += count
         } else {
-            unsaved.append(ProgressEntry(frame: frameOffset, first: index, outcome: outcome))
+            unsaved.append(ProgressEntry(frame: frameOffset, first: index, count: count, outcome: outcome))
         }
     }
 }

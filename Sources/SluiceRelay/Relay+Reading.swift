@@ -70,7 +70,7 @@ extension Relay {
             try accountForDamage(segment, fileBytes: cursor.fileBytes)
             reading = nil
             segment.isRead = true
-            touched.append(segment)
+            touch(segment)
         }
     }
 

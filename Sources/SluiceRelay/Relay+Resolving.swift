@@ -10,11 +10,27 @@ extension Relay {
     private static let finishRetry: Int64 = 1_000_000_000
     private static let syncInterval: Int64 = 1_000_000_000
 
+    /// Notes the outcome of records that were under way, neighbours at once.
+    func settleAll(_ records: [RecordReference], _ outcome: Outcome) {
+        var first = 0
+        while first < records.count {
+            let start = records[first]
+            var next = first + 1
+            while next < records.count, records[next].slot == start.slot,
+                records[next].frameOffset == start.frameOffset, Int(records[next].index) == Int(start.index) + next - first
+            { next += 1 }
+            resolve(start, outcome, count: next - first)
+            first = next
+        }
+        for record in records { fingerprints.remove(record.fingerprint) }
+        if !waiting.isEmpty { for record in records { decideRepeats(of: record, outcome) } }
+    }
+
     /// Notes the outcome of a record that was under way, and decides the repeats that waited for it.
-    func settleRecord(_ record: RecordReference, _ outcome: Outcome) {
-        fingerprints.remove(record.fingerprint)
-        resolve(record, outcome)
-        guard !waiting.isEmpty, let repeats = waiting.removeValue(forKey: record.fingerprint) else { return }
+    func settleRecord(_ record: RecordReference, _ outcome: Outcome) { settleAll([record], outcome) }
+
+    private func decideRepeats(of record: RecordReference, _ outcome: Outcome) {
+        guard let repeats = waiting.removeValue(forKey: record.fingerprint) else { return }
         for other in repeats {
             if outcome == .delivered {
                 resolve(other, other.origin == record.origin ? .delivered : .duplicate)
@@ -24,20 +40,19 @@ extension Relay {
         }
     }
 
-    /// Notes the outcome of a record.
-    func resolve(_ record: RecordReference, _ outcome: Outcome) {
+    /// Notes the outcome of a record and its followers in the same frame.
+    func resolve(_ record: RecordReference, _ outcome: Outcome, count: Int = 1) {
         guard let segment = segments[Int(record.slot)] else { return }
-        segment.note(outcome, frameOffset: record.frameOffset, index: Int(record.index))
-        segment.unresolved -= 1
-        summary.counts[outcome] += 1
-        switch outcome {
-        case .delivered: metrics.delivered.increment()
-        case .duplicate: metrics.duplicate.increment()
-        case .expired: metrics.expired.increment()
-        case .quarantined: metrics.quarantined.increment()
-        case .discarded, .erased: break
-        }
-        if segment.unsaved.count == 1 || segment.isDone { touched.append(segment) }
+        segment.note(outcome, frameOffset: record.frameOffset, index: Int(record.index), count: count)
+        summary.counts[outcome] += count
+        metrics.events[Int(outcome.rawValue)].increment(by: count)
+        touch(segment)
+    }
+
+    func touch(_ segment: ClaimedSegment) {
+        if segment.isTouched { return }
+        segment.isTouched = true
+        touched.append(segment)
     }
 
     /// Writes new outcomes down: bad records into quarantine, synced, and only then all into the progress files.
@@ -49,13 +64,17 @@ extension Relay {
         touched.removeAll(keepingCapacity: true)
         isQuarantineStuck = false
         for segment in segments {
+            segment.isTouched = false
             let isInQuarantine = syncQuarantine(of: segment, now)
             if segment.isDone && isInQuarantine {
-                if !finishing.contains(where: { $0 === segment }) { finishing.append(segment) }
+                if !segment.isFinishing {
+                    segment.isFinishing = true
+                    finishing.append(segment)
+                }
                 nextFinishAt = min(nextFinishAt, now)
                 continue
             }
-            if !isInQuarantine { touched.append(segment) }
+            if !isInQuarantine { touch(segment) }
             appendProgress(of: segment, withQuarantined: isInQuarantine)
         }
     }
@@ -86,7 +105,7 @@ extension Relay {
             segment.unsaved.removeAll { withQuarantined || $0.outcome != .quarantined }
         } catch {
             logger.warning("Progress kept in memory", metadata: ["error": .string(error.description)])
-            if withQuarantined { touched.append(segment) }
+            if withQuarantined { touch(segment) }
         }
     }
 

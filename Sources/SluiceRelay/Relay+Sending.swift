@@ -150,10 +150,10 @@ extension Relay {
 
     private func delivered(_ chunk: Chunk, _ now: Int64) {
         lastDeliveryAt = now
-        for record in chunk.records {
-            window?.insert(record.fingerprint, origin: record.origin)
-            settleRecord(record, .delivered)
+        if let window {
+            for record in chunk.records { window.insert(record.fingerprint, origin: record.origin) }
         }
+        settleAll(chunk.records, .delivered)
         discard(chunk)
     }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import SluiceGraphJSON
+internal import SluiceSpool
 package import SluiceTelemetry
 
 /// What a relay tells Prometheus of its work.
 package struct RelayMetrics: Sendable {
-    package let delivered: Counter
-    package let duplicate: Counter
-    package let expired: Counter
-    package let quarantined: Counter
+    /// Events by outcome; an outcome's raw value is its place.
+    package let events: [Counter]
     package let requestDuration: Histogram
     package let inFlight: Gauge
     package let concurrencyLimit: Gauge
@@ -19,10 +18,9 @@ package struct RelayMetrics: Sendable {
 
     package init(in registry: MetricsRegistry) {
         let results = registry.counters("sluice_relay_events_total", help: "Events by outcome.", labels: ["result"])
-        delivered = results["delivered"]
-        duplicate = results["duplicate"]
-        expired = results["expired"]
-        quarantined = results["quarantined"]
+        events = (0...(Outcome.allCases.map(\.rawValue).max() ?? 0)).map { value in
+            Outcome(rawValue: value).map { results[$0.name] } ?? Counter()
+        }
         let requests = registry.counters(
             "sluice_relay_requests_total",
             help: "Requests by how they ended.",

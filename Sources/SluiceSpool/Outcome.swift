@@ -13,6 +13,9 @@ package enum Outcome: UInt8, Hashable, Sendable, CaseIterable {
     case erased
     /// Kept in quarantine with a reason.
     case quarantined
+
+    /// The word for it in metrics, ledger and status.
+    package var name: String { "\(self)" }
 }
 
 /// Numbers of records by what became of them.

@@ -106,6 +106,8 @@ struct RelaySetup {
         heartbeat: Heartbeat? = nil,
         onProgress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> RelaySummary {
+        // Each claim may have its segment, progress and quarantine file open.
+        DescriptorLimit.raise()
         let control = RelayControl()
         context.signals.deliver { request in
             switch request {
