@@ -21,8 +21,7 @@ package struct Importer: ~Copyable {
     private var recordCount = 0
     package private(set) var tally = ImportTally()
 
-    /// - Parameters:
-    ///   - admission: what holds for all events; its time of receipt is set anew as the import goes on.
+    /// Makes an importer; the admission's time of receipt is set anew as the import goes on.
     package init(
         _ contract: Contract,
         under admission: Admission,
@@ -42,8 +41,9 @@ package struct Importer: ~Copyable {
     /// An input whose first line is no JSON by itself is taken as one body if that is what it is as a whole.
     ///
     /// - Parameters:
+    ///   - file: the input.
     ///   - name: what to call the input in problems.
-    ///   - onProgress: told the bytes of this input so far, now and then.
+    ///   - onProgress: told the bytes of this input and the events of all inputs so far.
     /// - Throws: when the input cannot be read or the spool takes nothing more; some records may be durable then.
     package mutating func take(
         _ file: consuming File,

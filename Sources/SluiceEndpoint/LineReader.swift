@@ -5,8 +5,9 @@ package import SluiceSystem
 /// Reads the lines of a file or a pipe in bounded memory.
 package struct LineReader: ~Copyable {
     package struct Line {
-        /// The line without its line feed, followed by `ByteBuffer.padding` readable bytes; valid until the next call.
-        /// Empty for a line that is too long.
+        /// The line without its line feed; empty for a line that is too long.
+        ///
+        /// Valid until the next call, and followed by `ByteBuffer.padding` readable bytes.
         package var bytes: UnsafeRawBufferPointer
         /// From 1.
         package var number: Int

@@ -56,7 +56,9 @@ struct BatchOutline {
     /// Counts the client's drops; what is no count is passed over, because no event depends on it.
     private static func readDrops(_ document: borrowing JSONDocument, _ drops: Int, _ verdict: inout BatchVerdict) {
         for member in document.members(of: drops) {
-            guard let count = document.integer(document[member.value]), (0...1_000_000_000).contains(count) else { continue }
+            guard let count = document.integer(document[member.value]), (0...1_000_000_000).contains(count) else {
+                continue
+            }
             verdict.clientDrops.add(count, reason: document.text(document[member.key]))
         }
     }
@@ -77,6 +79,7 @@ extension JSONDocument {
 
 extension BatchRefusal {
     /// - Parameters:
+    ///   - error: what the parser says.
     ///   - start: where in the body the text begins that the error's offset counts from.
     init(_ error: JSONError, from start: Int = 0) {
         switch error.code {

@@ -44,7 +44,9 @@ extension UnsafeRawBufferPointer {
             defer { position += 1 }
             guard position > 0, self[position] == sign[0], self[position...].starts(with: sign) else { continue }
             // The local part may end in any of these: a plus tag's letter, a dot is not allowed at its end.
-            guard self[position - 1].isLetterOrDigit || [0x5F, 0x2D, 0x2B].contains(self[position - 1]) else { continue }
+            guard self[position - 1].isLetterOrDigit || [0x5F, 0x2D, 0x2B].contains(self[position - 1]) else {
+                continue
+            }
             var end = position + sign.count
             var label = 0
             var labels = 0

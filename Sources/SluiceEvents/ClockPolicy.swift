@@ -44,10 +44,10 @@ package struct ClockPolicy: Hashable, Sendable {
         case reject(EventCode)
     }
 
-    /// Judges one event; all times are Unix seconds.
+    /// Judges one event.
     ///
-    /// - Parameters:
-    ///   - clientSentAt: when the client sent it by its own clock; its distance from `receivedAt` is the clock's error.
+    /// All times are Unix seconds; the distance from `clientSentAt`, when the client sent it by its own clock, to
+    /// `receivedAt` is the clock's error.
     package func judge(occurredAt: Int, receivedAt: Int, clientSentAt: Int?) -> Verdict {
         let earliest = receivedAt - maximumAge
         let latest = receivedAt + maximumFuture

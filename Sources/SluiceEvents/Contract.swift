@@ -39,6 +39,7 @@ package final class Contract: @unchecked Sendable {
     /// Reads a contract.
     ///
     /// - Parameters:
+    ///   - text: JSON5.
     ///   - file: what to call it in problems.
     /// - Throws: every problem of the text.
     package convenience init(parsing text: [UInt8], file: String) throws(ContractError) {
@@ -46,7 +47,11 @@ package final class Contract: @unchecked Sendable {
         do throws(JSON5Error) {
             root = try JSON5(parsing: text)
         } catch {
-            let problem = ContractError.Problem(path: "", line: error.line, text: "column \(error.column): \(error.reason)")
+            let problem = ContractError.Problem(
+                path: "",
+                line: error.line,
+                text: "column \(error.column): \(error.reason)"
+            )
             throw ContractError(file: file, problems: [problem])
         }
         var reader = ContractReader()

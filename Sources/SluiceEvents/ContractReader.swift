@@ -50,7 +50,9 @@ struct ContractReader {
 
     private mutating func readDefaults(_ value: Located) {
         for client in named(value) {
-            guard let members = object(client.value, client.path, keys: ["platform", "schema_version"]) else { continue }
+            guard let members = object(client.value, client.path, keys: ["platform", "schema_version"]) else {
+                continue
+            }
             var defaults = Definition.Defaults(client: client.name)
             if let value = members["platform"], let platform = text(value, length: 50) {
                 defaults.platform = platform
@@ -217,7 +219,12 @@ extension ContractReader {
         for member in members {
             let place = path.isEmpty ? member.key : "\(path).\(member.key)"
             if keys.contains(where: { $0.utf8.elementsEqual(member.key.utf8) }) {
-                found.values[member.key] = Located(name: member.key, path: place, line: member.line, value: member.value)
+                found.values[member.key] = Located(
+                    name: member.key,
+                    path: place,
+                    line: member.line,
+                    value: member.value
+                )
             } else {
                 report(place, member.line, "unknown key; known here are \(keys.joined(separator: ", "))")
             }
@@ -239,7 +246,8 @@ extension ContractReader {
     }
 
     private mutating func isName(_ item: Located) -> Bool {
-        let isGood = (1...100).contains(item.name.unicodeScalars.count)
+        let isGood =
+            (1...100).contains(item.name.unicodeScalars.count)
             && item.name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
         if !isGood { report(item, "a name has 1 to 100 characters and no control characters") }
         return isGood

@@ -2,8 +2,8 @@
 
 /// Why one event was refused or set aside: stable texts for clients, metrics and quarantine.
 ///
-/// Checks run in the order of this list, so an event with several faults always gets the same code. Where a check
-/// names a field, the detail names it too; it never holds a value.
+/// Checks run in a fixed order, so an event with several faults always gets the same code. The detail names the field
+/// or the property; it never holds a value.
 package enum EventCode: UInt8, BitwiseCopyable, CaseIterable, Sendable {
     /// A value in it cannot be kept exactly (a whole number outside 64 bits, a number beyond a double's range), or is
     /// no JSON: half a surrogate pair, an unknown escape, too many nested brackets. Its neighbours are unaffected.

@@ -102,7 +102,9 @@ extension EventJudge {
         if keys.count <= 8 {
             for later in 1..<keys.count {
                 let name = document.text(document[Int(keys[later])])
-                for earlier in 0..<later where document.text(document[Int(keys[earlier])]).isEqual(to: name) { return name }
+                for earlier in 0..<later where document.text(document[Int(keys[earlier])]).isEqual(to: name) {
+                    return name
+                }
             }
             return nil
         }

@@ -18,10 +18,14 @@ extension EventJudge {
     /// that was set aside at admission: its time is judged now, against its own `received_at`.
     ///
     /// - Parameters:
+    ///   - record: a record that a parser other than this judge's holds.
     ///   - origin: where the record was quarantined, for a record that has no older origin of its own; nil leaves out
     ///     `origin` and `replays`, which the caller then writes.
+    ///   - contract: the rules of now.
+    ///   - clock: for a record that was set aside at admission.
     ///   - acceptsClock: takes `occurred_at` as it is, whatever the clock policy says.
     ///   - records: gets one line when the record is replayed, with `replays` one higher.
+    /// - Returns: whether a line was written, and why not.
     package mutating func rejudge(
         _ record: SpooledRecord,
         from origin: SpooledRecord.Origin?,
@@ -43,7 +47,8 @@ extension EventJudge {
                 batchClientSentAt: record.clientSentAt,
                 isServer: record.isFromServer,
                 defaults: ClientDefaults(platform: UnsafeRawBufferPointer(start: nil, count: 0), schemaVersion: -1),
-                platform: tokens[.platform] == 0 ? UnsafeRawBufferPointer(start: nil, count: 0)
+                platform: tokens[.platform] == 0
+                    ? UnsafeRawBufferPointer(start: nil, count: 0)
                     : quoted(document, tokens[.platform])
             )
             try validate(document, tokens, circumstances, contract, &facts)

@@ -55,6 +55,8 @@ package struct EventJudge: ~Copyable {
     ///
     /// - Parameters:
     ///   - body: followed by `ByteBuffer.padding` readable bytes.
+    ///   - admission: under what circumstances it came in.
+    ///   - contract: the rules.
     ///   - records: gets one line for each event that is accepted or quarantined.
     ///   - verdict: its former content is forgotten.
     /// - Throws: when the body as a whole is refused; then `records` is as it was.

@@ -36,7 +36,9 @@ struct PropertyRule: BitwiseCopyable {
     func constraint(for version: Int) -> UnsafePointer<PropertyConstraint>? {
         for index in 0..<constraints.count {
             let constraint = constraints.baseAddress.unsafelyUnwrapped + index
-            if constraint.pointee.firstVersion <= version && version <= constraint.pointee.lastVersion { return constraint }
+            if constraint.pointee.firstVersion <= version && version <= constraint.pointee.lastVersion {
+                return constraint
+            }
         }
         return nil
     }

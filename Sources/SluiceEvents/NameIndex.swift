@@ -53,7 +53,8 @@ package struct NameIndex: BitwiseCopyable {
             let slot = slots[index]
             if slot.length < 0 { return nil }
             if slot.front == front && slot.back == back && slot.length == name.count
-                && (name.count <= 16 || name.elementsEqual(UnsafeRawBufferPointer(start: slot.start, count: name.count)))
+                && (name.count <= 16
+                    || name.isEqual(to: UnsafeRawBufferPointer(start: slot.start, count: name.count)))
             {
                 return slot.number
             }

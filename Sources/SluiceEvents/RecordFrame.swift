@@ -15,7 +15,7 @@ struct RecordFrame: ~Copyable {
     /// Numbers of the client's defaults in the contract; -1 for those of all other clients.
     private(set) var client = -1
 
-    /// `{"received_at":…,"collection":`
+    /// The record's beginning, `{"received_at":…,"collection":`.
     var head: UnsafeRawBufferPointer { range(0, headEnd) }
     /// The collection as a JSON string.
     var collection: UnsafeRawBufferPointer { range(headEnd, collectionEnd) }

@@ -36,6 +36,7 @@ package enum JSONText {
     /// Writes `bytes`, which must be UTF-8, escaped for the inside of a JSON string.
     ///
     /// - Parameters:
+    ///   - bytes: the text.
     ///   - target: has room for the escaped text and 8 bytes more; six times the bytes at worst, and never more than
     ///     the source text that the parser unescaped them from.
     /// - Returns: the bytes written.

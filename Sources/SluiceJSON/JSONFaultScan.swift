@@ -104,7 +104,12 @@ struct JSONFaultScan {
     }
 
     private mutating func skipWhiteSpace() {
-        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
     }
 
     private mutating func take(_ byte: UInt8) throws(JSONError) {

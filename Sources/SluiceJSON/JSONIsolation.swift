@@ -21,6 +21,7 @@ package struct JSONIsolation: ~Copyable {
     /// Finds the elements of the top-level member `name`, whose key must stand there without escapes.
     ///
     /// - Parameters:
+    ///   - name: the member's key.
     ///   - bytes: a document that simdjson refused for one value, so its UTF-8 and its strings' ends are sound.
     ///   - maximumElements: where counting stops; one more is recorded to show that there are too many.
     package init(of name: StaticString, in bytes: UnsafeRawBufferPointer, maximumElements: Int) {

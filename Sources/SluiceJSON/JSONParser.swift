@@ -16,7 +16,8 @@ package final class JSONParser {
     /// Makes a parser; memory grows with the documents it sees, about 14 bytes for each of theirs.
     ///
     /// - Parameters:
-    ///   - maximumBytes: at most 1 GiB.
+    ///   - maximumBytes: longest document, at most 1 GiB.
+    ///   - maximumDepth: most nested brackets, at most 1024.
     package init(maximumBytes: Int, maximumDepth: Int = 64) {
         precondition(maximumBytes > 0 && maximumBytes <= 1 << 30, "a parser takes documents of 1 byte to 1 GiB")
         precondition(maximumDepth > 0 && maximumDepth <= 1024, "a parser takes 1 to 1024 nested brackets")
@@ -33,8 +34,7 @@ package final class JSONParser {
 
     /// Parses a whole document.
     ///
-    /// - Parameters:
-    ///   - bytes: must be followed by `ByteBuffer.padding` readable bytes of any value.
+    /// - Parameter bytes: must be followed by `ByteBuffer.padding` readable bytes of any value.
     /// - Returns: a view that is valid until the next parse.
     /// - Throws: why the bytes are refused, with the offset of the first fault where that is known.
     package func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONDocument {

@@ -6,7 +6,7 @@ import Testing
 struct CommandLineTests {
     private let runner = ProcessRunner()
 
-    @Test(arguments: ["sluice-relay"])
+    @Test(arguments: ["sluice-endpoint", "sluice-relay"])
     func `help is complete, on standard output, and a success`(program: String) throws {
         let overview = try runner.run(program, ["--help"])
         #expect(overview.code == 0)

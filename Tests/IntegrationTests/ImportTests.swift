@@ -20,7 +20,9 @@ struct ImportTests {
         }
         """
 
-    private func event(_ id: String, _ event: String = "screen_view", at seconds: Int? = nil, more: String = "") -> String {
+    private func event(_ id: String, _ event: String = "screen_view", at seconds: Int? = nil, more: String = "")
+        -> String
+    {
         """
         {"event":"\(event)","event_id":"\(id)","occurred_at":\(seconds ?? SystemClock.system.wallSeconds),\
         "anonymous_id":"a","session_id":"s","app_version":"1","build_number":"1","platform":"ios","schema_version":1\
@@ -97,7 +99,9 @@ struct ImportTests {
         #expect(
             result.output.hasPrefix(
                 "accepted 4 (fields removed 1), rejected 5: forbidden_field 1, invalid_envelope 1, invalid_json 2, "
-                    + "unsupported_event 1; "))
+                    + "unsupported_event 1; "
+            )
+        )
         #expect(
             result.errors == """
                 sluice-endpoint: \(file):2: invalid_json (syntax at byte 1)
@@ -106,7 +110,8 @@ struct ImportTests {
                 sluice-endpoint: \(file):5: forbidden_field (api_key)
                 sluice-endpoint: \(file):7: invalid_json (invalid_number at byte 5)
 
-                """)
+                """
+        )
         #expect(try ids() == ["a", "c", "d", "f"])
     }
 
@@ -134,7 +139,8 @@ struct ImportTests {
     }
 
     @Test func `events of servers are taken, and their users believed`() throws {
-        let paid = #"{"event":"paid","event_id":"p","occurred_at":1796000000,"user_id":"usr_1","schema_version":1,"properties":{"cents":5}}"#
+        let paid =
+            #"{"event":"paid","event_id":"p","occurred_at":1796000000,"user_id":"usr_1","schema_version":1,"properties":{"cents":5}}"#
         let result = try run(["--backfill"], input: paid)
         #expect(result.code == 0)
         let record = try #require(try records().first)
@@ -178,7 +184,9 @@ struct ImportTests {
         let good = try folder.write(event("a"), to: "good.ndjson")
         let result = try run([good, folder.path("none.ndjson")])
         #expect(result.code == 74)
-        #expect(result.errors == "sluice-endpoint: \(folder.path("none.ndjson")): open failed: No such file or directory\n")
+        #expect(
+            result.errors == "sluice-endpoint: \(folder.path("none.ndjson")): open failed: No such file or directory\n"
+        )
         #expect(throws: SystemError.self) { try FileStatus(of: folder.path("spool")) }
     }
 

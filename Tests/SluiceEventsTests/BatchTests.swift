@@ -16,7 +16,8 @@ struct BatchTests {
     @Test(arguments: [
         (#"{"events":[],"api_key":1}"#, BatchRefusal.Code.forbiddenField),
         (#"{"collection":"c","events":[]}"#, .forbiddenField), (#"{"token":null,"events":[]}"#, .forbiddenField),
-        (#"{"events":[],"events":[]}"#, .duplicateKey), (#"{"events":[],"client_sent_at":1,"client_sent_at":1}"#, .duplicateKey),
+        (#"{"events":[],"events":[]}"#, .duplicateKey),
+        (#"{"events":[],"client_sent_at":1,"client_sent_at":1}"#, .duplicateKey),
         (#"{"events":[],"client_sent_at":1.5}"#, .invalidClientSentAt),
         (#"{"events":[],"client_sent_at":"1"}"#, .invalidClientSentAt),
         (#"{"events":[],"client_sent_at":1e400}"#, .invalidJSON), (#"{"events":7}"#, .invalidBatch),
@@ -36,7 +37,8 @@ struct BatchTests {
 
     @Test func `a hundred events are taken and a hundred and one refused whole`() {
         func text(_ count: Int) -> String {
-            "{\"events\":[" + (0..<count).map { Envelope(["event_id": "\"e-\($0)\""]).text }.joined(separator: ",") + "]}"
+            "{\"events\":[" + (0..<count).map { Envelope(["event_id": "\"e-\($0)\""]).text }.joined(separator: ",")
+                + "]}"
         }
         #expect(judge(text(51)).records.count == 51)
         #expect(judge(text(100)).records.count == 100)
@@ -56,7 +58,9 @@ struct BatchTests {
     }
 
     @Test func `client drops are counted by reason`() {
-        let judged = judge(#"{"events":[],"drops":{"expired":3,"overflow":10,"sunspots":2,"moon":1,"consent":-1,"storage":"x"}}"#)
+        let judged = judge(
+            #"{"events":[],"drops":{"expired":3,"overflow":10,"sunspots":2,"moon":1,"consent":-1,"storage":"x"}}"#
+        )
         func count(_ reason: String) -> Int? {
             ClientDrops.reasons.firstIndex { "\($0)" == reason }.map { judged.drops.counts[$0] }
         }
@@ -156,15 +160,18 @@ struct BatchTests {
         BatchRefusal(.invalidJSON, "syntax", byteOffset: 12).appendAnswer(requestID: "r\"1", to: &answer)
         #expect(
             String(decoding: answer.bytes, as: UTF8.self)
-                == #"{"request_id":"r\"1","code":"invalid_json","detail":"syntax","byte_offset":12}"#)
+                == #"{"request_id":"r\"1","code":"invalid_json","detail":"syntax","byte_offset":12}"#
+        )
     }
 
     @Test func `a judge that served one body serves the next as if it were the first`() throws {
         var judge = EventJudge()
-        let other = try Contract("""
+        let other = try Contract(
+            """
             {contract_version: "o", schema_versions: {min: 1, max: 1},
              events: {screen_view: {properties: {\((0..<50).map { "p\($0): {type: 'number'}" }.joined(separator: ","))}}}}
-            """)
+            """
+        )
         for _ in 0..<3 {
             #expect(Judged(Envelope(["properties": #"{"p7":1,"p8":2}"#]).body, judge: &judge, by: other).codes == [nil])
             #expect(Judged(Array("{".utf8), judge: &judge, by: contract).refusal != nil)

@@ -100,7 +100,13 @@ struct CaseInputTests {
         Taken("C20b-first-bad-type", "invalid_occurred_at", nil, properties: home),
         Taken("C20c-all-bad", "unsupported_event", "unsupported_event"),
         Taken(
-            "C20d-non-objects", nil, "invalid_envelope", "invalid_envelope", "invalid_envelope", "invalid_envelope", nil,
+            "C20d-non-objects",
+            nil,
+            "invalid_envelope",
+            "invalid_envelope",
+            "invalid_envelope",
+            "invalid_envelope",
+            nil,
             properties: home
         ),
         Taken("C20e-same-id-twice", nil, nil, properties: home),

@@ -45,7 +45,8 @@ struct ClockPolicyTests {
         #expect(standard.judge(occurredAt: now - month, receivedAt: now, clientSentAt: nil) == .keep)
         #expect(
             standard.judge(occurredAt: now - month - 1, receivedAt: now, clientSentAt: nil)
-                == .quarantine(.occurredAtTooOld))
+                == .quarantine(.occurredAtTooOld)
+        )
         #expect(standard.judge(occurredAt: now + 301, receivedAt: now, clientSentAt: nil) == .clamp(now + 300))
         #expect(ClockPolicy.off.judge(occurredAt: 0, receivedAt: now, clientSentAt: nil) == .keep)
         #expect(ClockPolicy.off.judge(occurredAt: 99_999_999_999, receivedAt: now, clientSentAt: 0) == .keep)
@@ -57,7 +58,10 @@ struct ClockPolicyTests {
         let aside = Judged(body, by: contract)
         #expect(aside.events.first?.outcome == .quarantined)
         #expect(aside.events.first?.code == "occurred_at_too_old")
-        #expect(aside.records.first?.contains(#","quarantine":{"reason":"occurred_at_too_old","detail":"occurred_at"},"#) == true)
+        #expect(
+            aside.records.first?.contains(#","quarantine":{"reason":"occurred_at_too_old","detail":"occurred_at"},"#)
+                == true
+        )
         var admission = Admission.phone
         admission.clock.onAge = .clamp
         let clamped = Judged(body, by: contract, under: admission)
@@ -69,9 +73,11 @@ struct ClockPolicyTests {
         #expect(record["client_sent_at"] as? Int == 1_733_000_005)
         admission.clock.onAge = .reject
         let rejected = Judged(body, by: contract, under: admission)
-        #expect(rejected.events == [
-            .init(outcome: .rejected, code: "occurred_at_too_old", id: "e-1", detail: "occurred_at", event: 0),
-        ])
+        #expect(
+            rejected.events == [
+                .init(outcome: .rejected, code: "occurred_at_too_old", id: "e-1", detail: "occurred_at", event: 0)
+            ]
+        )
         #expect(rejected.records.isEmpty)
     }
 

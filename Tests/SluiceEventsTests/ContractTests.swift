@@ -20,7 +20,8 @@ struct ContractTests {
     private func problems(property: String) -> [String] { problems(event: "{properties: {p: \(property)}}") }
 
     @Test func `the whole form is read`() throws {
-        let contract = try Contract("""
+        let contract = try Contract(
+            """
             {
               contract_version: "2026-11-1",  // a comment
               schema_versions: { min: 1, max: 2 },
@@ -42,7 +43,8 @@ struct ContractTests {
                 screen_viewed: { durability: "low", expires_after_s: 86400, unlisted_properties: "remove" },
               },
             }
-            """)
+            """
+        )
         let definition = contract.definition
         #expect(contract.version == "2026-11-1")
         #expect(contract.hash.count == 16)
@@ -106,14 +108,19 @@ struct ContractTests {
         "experiment_x", "client",
     ])
     func `a property cannot take a name that the event has already`(name: String) {
-        let text = "events.e.properties.\(name): the name is taken: every event has a field of its own of that name, or may have"
+        let text =
+            "events.e.properties.\(name): the name is taken: every event has a field of its own of that name, or may have"
         #expect(problems(event: "{properties: {\(name): {type: 'string'}}}") == [text])
-        let common = "{contract_version: '1', schema_versions: {min: 1, max: 1}, common_properties: {\(name): {type: 'string'}}, events: {}}"
+        let common =
+            "{contract_version: '1', schema_versions: {min: 1, max: 1}, common_properties: {\(name): {type: 'string'}}, events: {}}"
         #expect(problems(common).count == 1)
     }
 
     @Test(arguments: [
-        ("{type: 'number', max_length: 3}", "events.e.properties.p.max_length: only a property of type string has max_length"),
+        (
+            "{type: 'number', max_length: 3}",
+            "events.e.properties.p.max_length: only a property of type string has max_length"
+        ),
         ("{type: 'string', min: 3}", "events.e.properties.p.min: only a property of type number has min"),
         (
             "{type: 'string', accept_numeric_string: true}",
@@ -128,7 +135,10 @@ struct ContractTests {
             "{type: 'string', schema_versions: {min: 0}}",
             "events.e.properties.p.schema_versions.min: must be a whole number from 1 to 3"
         ),
-        ("{type: 'string', schema_versions: {min: 3, max: 2}}", "events.e.properties.p.schema_versions: min is above max"),
+        (
+            "{type: 'string', schema_versions: {min: 3, max: 2}}",
+            "events.e.properties.p.schema_versions: min is above max"
+        ),
         (
             "[{type: 'string', schema_versions: {max: 2}}, {type: 'number', schema_versions: {min: 2}}]",
             "events.e.properties.p[1]: two rules for one schema version"
@@ -142,7 +152,10 @@ struct ContractTests {
 
     @Test(arguments: [
         ("{expires_after_s: 60}", "events.e.expires_after_s: only events of durability \"low\" may expire"),
-        ("{durability: 'low', expires_after_s: 0}", "events.e.expires_after_s: must be a whole number from 1 to 10000000000"),
+        (
+            "{durability: 'low', expires_after_s: 0}",
+            "events.e.expires_after_s: must be a whole number from 1 to 10000000000"
+        ),
         ("{durability: 'none'}", "events.e.durability: must be one of \"normal\", \"low\""),
         ("{source: 'client'}", "events.e.source: must be one of \"app\", \"server\""),
         ("{collection: ''}", "events.e.collection: must have 1 to 200 characters and no NUL"),
@@ -160,7 +173,9 @@ struct ContractTests {
         ("on_unknown: 'drop'", "on_unknown: must be one of \"reject\", \"quarantine\""),
     ])
     func `the contract's own keys must make sense`(member: String, problem: String) {
-        #expect(problems("{contract_version: '1', schema_versions: {min: 1, max: 3}, events: {}, \(member)}") == [problem])
+        #expect(
+            problems("{contract_version: '1', schema_versions: {min: 1, max: 3}, events: {}, \(member)}") == [problem]
+        )
     }
 
     @Test func `contracts that differ in a byte have different hashes`() throws {

@@ -11,51 +11,56 @@ struct FieldTests {
     private static let hundred = String(repeating: "x", count: 100)
     private static let fifty = String(repeating: "x", count: 50)
 
-    @Test(arguments: [
-        ("event", nil, "invalid_event"), ("event", "7", "invalid_event"), ("event", "null", "invalid_event"),
-        ("event", #""Screen_view""#, "unsupported_event"), ("event", #""""#, "unsupported_event"),
-        ("event", #""screen_vie\u0077""#, nil),
-        ("event_id", nil, "invalid_event_id"), ("event_id", "7", "invalid_event_id"),
-        ("event_id", #""""#, "invalid_event_id"), ("event_id", "\"\(hundred)\"", nil),
-        ("event_id", "\"\(hundred)x\"", "invalid_event_id"), ("event_id", #""a b""#, "invalid_event_id"),
-        ("event_id", #""AZaz09_-.:""#, nil), ("event_id", #""é""#, "invalid_event_id"),
-        ("event_id", #""a/b""#, "invalid_event_id"), ("event_id", #""a@b""#, "invalid_event_id"),
-        ("event_id", #""a\u0000""#, "invalid_event_id"), ("event_id", #""\u0061""#, nil),
-        ("occurred_at", "1796000000000", "invalid_occurred_at"), ("occurred_at", "-1", "invalid_occurred_at"),
-        ("occurred_at", "-0", "invalid_occurred_at"), ("occurred_at", "99999999999", nil),
-        ("occurred_at", "100000000000", "invalid_occurred_at"), ("occurred_at", "0", nil),
-        ("occurred_at", "18446744073709551615", "invalid_occurred_at"),
-        ("client_sent_at", nil, nil), ("client_sent_at", "null", nil), ("client_sent_at", "1.5", "invalid_client_sent_at"),
-        ("client_sent_at", #""1""#, "invalid_client_sent_at"), ("client_sent_at", "-1", "invalid_client_sent_at"),
-        ("sequence", "0", nil), ("sequence", "9223372036854775807", nil), ("sequence", "null", nil),
-        ("sequence", "-1", "invalid_sequence"), ("sequence", "1.0", "invalid_sequence"),
-        ("sequence", #""1""#, "invalid_sequence"), ("sequence", "9223372036854775808", "invalid_sequence"),
-        ("anonymous_id", nil, "invalid_anonymous_id"), ("anonymous_id", "null", "invalid_anonymous_id"),
-        ("anonymous_id", "\"\(hundred)\"", nil), ("anonymous_id", "\"\(hundred)x\"", "invalid_anonymous_id"),
-        ("anonymous_id", #""a@b""#, "identifier_not_opaque"), ("anonymous_id", #""a\u0040b""#, "identifier_not_opaque"),
-        ("anonymous_id", #""a\nb""#, "invalid_anonymous_id"), ("anonymous_id", #""größe 1""#, nil),
-        ("session_id", nil, "invalid_session_id"), ("session_id", #""""#, "invalid_session_id"),
-        ("session_id", #""me@home""#, "identifier_not_opaque"),
-        ("user_id", nil, nil), ("user_id", #""usr_1""#, nil), ("user_id", #""""#, "invalid_user_id"),
-        ("user_id", "true", "invalid_user_id"), ("user_id", #""a@b.example""#, "identifier_not_opaque"),
-        ("app_version", nil, "invalid_app_version"), ("app_version", "1.2", "invalid_app_version"),
-        ("app_version", "\"\(fifty)\"", nil), ("app_version", "\"\(fifty)x\"", "invalid_app_version"),
-        ("app_version", #""1\u0000""#, "invalid_app_version"),
-        ("build_number", nil, "invalid_build_number"), ("build_number", "45", "invalid_build_number"),
-        ("build_number", #""""#, "invalid_build_number"),
-        ("platform", nil, "invalid_platform"), ("platform", "null", "invalid_platform"),
-        ("platform", #""iOS""#, "invalid_platform"), ("platform", #""android""#, nil),
-        ("platform", #""server""#, "invalid_platform"), ("platform", "1", "invalid_platform"),
-        ("schema_version", nil, "invalid_schema_version"), ("schema_version", "2", nil),
-        ("schema_version", "0", "unsupported_schema_version"), ("schema_version", "3", "unsupported_schema_version"),
-        ("schema_version", "1.0", "invalid_schema_version"), ("schema_version", "-1", "invalid_schema_version"),
-        ("schema_version", "true", "invalid_schema_version"),
-        ("experiments", "null", nil), ("experiments", "{}", nil), ("experiments", "[]", "invalid_experiments"),
-        ("experiments", #""a""#, "invalid_experiments"),
-        ("properties", "7", "invalid_properties"),
-        ("api_key", "null", "forbidden_field"), ("collection", #""c""#, "forbidden_field"),
-        ("token", #""t""#, "forbidden_field"),
-    ] as [(String, String?, String?)])
+    @Test(
+        arguments: [
+            ("event", nil, "invalid_event"), ("event", "7", "invalid_event"), ("event", "null", "invalid_event"),
+            ("event", #""Screen_view""#, "unsupported_event"), ("event", #""""#, "unsupported_event"),
+            ("event", #""screen_vie\u0077""#, nil),
+            ("event_id", nil, "invalid_event_id"), ("event_id", "7", "invalid_event_id"),
+            ("event_id", #""""#, "invalid_event_id"), ("event_id", "\"\(hundred)\"", nil),
+            ("event_id", "\"\(hundred)x\"", "invalid_event_id"), ("event_id", #""a b""#, "invalid_event_id"),
+            ("event_id", #""AZaz09_-.:""#, nil), ("event_id", #""é""#, "invalid_event_id"),
+            ("event_id", #""a/b""#, "invalid_event_id"), ("event_id", #""a@b""#, "invalid_event_id"),
+            ("event_id", #""a\u0000""#, "invalid_event_id"), ("event_id", #""\u0061""#, nil),
+            ("occurred_at", "1796000000000", "invalid_occurred_at"), ("occurred_at", "-1", "invalid_occurred_at"),
+            ("occurred_at", "-0", "invalid_occurred_at"), ("occurred_at", "99999999999", nil),
+            ("occurred_at", "100000000000", "invalid_occurred_at"), ("occurred_at", "0", nil),
+            ("occurred_at", "18446744073709551615", "invalid_occurred_at"),
+            ("client_sent_at", nil, nil), ("client_sent_at", "null", nil),
+            ("client_sent_at", "1.5", "invalid_client_sent_at"),
+            ("client_sent_at", #""1""#, "invalid_client_sent_at"), ("client_sent_at", "-1", "invalid_client_sent_at"),
+            ("sequence", "0", nil), ("sequence", "9223372036854775807", nil), ("sequence", "null", nil),
+            ("sequence", "-1", "invalid_sequence"), ("sequence", "1.0", "invalid_sequence"),
+            ("sequence", #""1""#, "invalid_sequence"), ("sequence", "9223372036854775808", "invalid_sequence"),
+            ("anonymous_id", nil, "invalid_anonymous_id"), ("anonymous_id", "null", "invalid_anonymous_id"),
+            ("anonymous_id", "\"\(hundred)\"", nil), ("anonymous_id", "\"\(hundred)x\"", "invalid_anonymous_id"),
+            ("anonymous_id", #""a@b""#, "identifier_not_opaque"),
+            ("anonymous_id", #""a\u0040b""#, "identifier_not_opaque"),
+            ("anonymous_id", #""a\nb""#, "invalid_anonymous_id"), ("anonymous_id", #""größe 1""#, nil),
+            ("session_id", nil, "invalid_session_id"), ("session_id", #""""#, "invalid_session_id"),
+            ("session_id", #""me@home""#, "identifier_not_opaque"),
+            ("user_id", nil, nil), ("user_id", #""usr_1""#, nil), ("user_id", #""""#, "invalid_user_id"),
+            ("user_id", "true", "invalid_user_id"), ("user_id", #""a@b.example""#, "identifier_not_opaque"),
+            ("app_version", nil, "invalid_app_version"), ("app_version", "1.2", "invalid_app_version"),
+            ("app_version", "\"\(fifty)\"", nil), ("app_version", "\"\(fifty)x\"", "invalid_app_version"),
+            ("app_version", #""1\u0000""#, "invalid_app_version"),
+            ("build_number", nil, "invalid_build_number"), ("build_number", "45", "invalid_build_number"),
+            ("build_number", #""""#, "invalid_build_number"),
+            ("platform", nil, "invalid_platform"), ("platform", "null", "invalid_platform"),
+            ("platform", #""iOS""#, "invalid_platform"), ("platform", #""android""#, nil),
+            ("platform", #""server""#, "invalid_platform"), ("platform", "1", "invalid_platform"),
+            ("schema_version", nil, "invalid_schema_version"), ("schema_version", "2", nil),
+            ("schema_version", "0", "unsupported_schema_version"),
+            ("schema_version", "3", "unsupported_schema_version"),
+            ("schema_version", "1.0", "invalid_schema_version"), ("schema_version", "-1", "invalid_schema_version"),
+            ("schema_version", "true", "invalid_schema_version"),
+            ("experiments", "null", nil), ("experiments", "{}", nil), ("experiments", "[]", "invalid_experiments"),
+            ("experiments", #""a""#, "invalid_experiments"),
+            ("properties", "7", "invalid_properties"),
+            ("api_key", "null", "forbidden_field"), ("collection", #""c""#, "forbidden_field"),
+            ("token", #""t""#, "forbidden_field"),
+        ] as [(String, String?, String?)]
+    )
     func `each field is checked and named`(field: String, json: String?, code: String?) {
         let judged = Judged(Envelope([field: json]).body, by: contract, under: .later)
         #expect(judged.codes == [code])
@@ -67,12 +72,14 @@ struct FieldTests {
         let hundred = String(repeating: "é", count: 100)
         #expect(Judged(Envelope(["anonymous_id": "\"\(hundred)\""]).body, by: contract).codes == [nil])
         #expect(
-            Judged(Envelope(["anonymous_id": "\"\(hundred)é\""]).body, by: contract).codes == ["invalid_anonymous_id"])
+            Judged(Envelope(["anonymous_id": "\"\(hundred)é\""]).body, by: contract).codes == ["invalid_anonymous_id"]
+        )
     }
 
     @Test func `event names compare as bytes`() throws {
         let contract = try Contract(
-            "{contract_version: '1', schema_versions: {min: 1, max: 1}, events: {'caf\u{E9}': {}}}")
+            "{contract_version: '1', schema_versions: {min: 1, max: 1}, events: {'caf\u{E9}': {}}}"
+        )
         let composed = Envelope(["event": "\"caf\u{E9}\"", "properties": nil]).body
         let decomposed = Envelope(["event": "\"cafe\u{301}\"", "properties": nil]).body
         #expect(Judged(composed, by: contract).codes == [nil])

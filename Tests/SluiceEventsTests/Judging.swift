@@ -71,7 +71,12 @@ struct Judged {
         var verdict = BatchVerdict()
         if asLine {
             refusal = judge.judge(
-                line: input.bytes, under: admission, by: contract, records: &lines, verdict: &verdict)
+                line: input.bytes,
+                under: admission,
+                by: contract,
+                records: &lines,
+                verdict: &verdict
+            )
         } else {
             do throws(BatchRefusal) {
                 try judge.judge(input.bytes, under: admission, by: contract, records: &lines, verdict: &verdict)
@@ -128,8 +133,7 @@ struct Envelope {
         ("platform", #""ios""#), ("schema_version", "1"), ("properties", #"{"screen":"home","count":1,"ok":true}"#),
     ]
 
-    /// - Parameters:
-    ///   - changes: JSON text by field; nil leaves the field out, a new name is added at the end.
+    /// - Parameter changes: JSON text by field; nil leaves the field out, a new name is added at the end.
     init(_ changes: KeyValuePairs<String, String?> = [:]) {
         for (name, json) in changes {
             if let index = fields.firstIndex(where: { $0.name == name }) {

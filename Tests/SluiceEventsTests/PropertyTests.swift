@@ -34,28 +34,31 @@ struct PropertyTests {
         return Judged(envelope.body, by: try Contract(Self.contract))
     }
 
-    @Test(arguments: [
-        (#"{"kind":"retention"}"#, nil, ""), (#"{}"#, "invalid_property", "kind"),
-        (#"{"kind":"Retention"}"#, "invalid_property", "kind"), (#"{"kind":7}"#, "invalid_property", "kind"),
-        (#"{"kind":"a@b.example"}"#, nil, ""),
-        (#"{"kind":"retention","rows":0}"#, nil, ""), (#"{"kind":"retention","rows":-1}"#, "invalid_property", "rows"),
-        (#"{"kind":"retention","rows":10.0}"#, nil, ""),
-        (#"{"kind":"retention","rows":10.5}"#, "invalid_property", "rows"),
-        (#"{"kind":"retention","rows":18446744073709551615}"#, "invalid_property", "rows"),
-        (#"{"kind":"retention","rows":true}"#, "invalid_property", "rows"),
-        (#"{"kind":"retention","level":2.5}"#, nil, ""), (#"{"kind":"retention","level":1e0}"#, nil, ""),
-        (#"{"kind":"retention","level":2}"#, "invalid_property", "level"),
-        (#"{"kind":"retention","plain":"1"}"#, "invalid_property", "plain"),
-        (#"{"kind":"retention","plain":null}"#, "invalid_property", "plain"),
-        (#"{"kind":"retention","ok":1}"#, "invalid_property", "ok"),
-        (#"{"kind":"retention","ok":"true"}"#, "invalid_property", "ok"),
-        (#"{"kind":"retention","locale":"de_AT"}"#, nil, ""),
-        (#"{"kind":"retention","locale":"ééééé"}"#, nil, ""),
-        (#"{"kind":"retention","locale":"de_AT2"}"#, "invalid_property", "locale"),
-        (#"{"kind":"retention","note":"the event's own rule wins"}"#, nil, ""),
-        (#"{"kind":"retention","note":true}"#, "invalid_property", "note"),
-        (#"{"kind":"retention","note":"a\u0000b"}"#, "invalid_property", "note"),
-    ] as [(String, String?, String)])
+    @Test(
+        arguments: [
+            (#"{"kind":"retention"}"#, nil, ""), (#"{}"#, "invalid_property", "kind"),
+            (#"{"kind":"Retention"}"#, "invalid_property", "kind"), (#"{"kind":7}"#, "invalid_property", "kind"),
+            (#"{"kind":"a@b.example"}"#, nil, ""),
+            (#"{"kind":"retention","rows":0}"#, nil, ""),
+            (#"{"kind":"retention","rows":-1}"#, "invalid_property", "rows"),
+            (#"{"kind":"retention","rows":10.0}"#, nil, ""),
+            (#"{"kind":"retention","rows":10.5}"#, "invalid_property", "rows"),
+            (#"{"kind":"retention","rows":18446744073709551615}"#, "invalid_property", "rows"),
+            (#"{"kind":"retention","rows":true}"#, "invalid_property", "rows"),
+            (#"{"kind":"retention","level":2.5}"#, nil, ""), (#"{"kind":"retention","level":1e0}"#, nil, ""),
+            (#"{"kind":"retention","level":2}"#, "invalid_property", "level"),
+            (#"{"kind":"retention","plain":"1"}"#, "invalid_property", "plain"),
+            (#"{"kind":"retention","plain":null}"#, "invalid_property", "plain"),
+            (#"{"kind":"retention","ok":1}"#, "invalid_property", "ok"),
+            (#"{"kind":"retention","ok":"true"}"#, "invalid_property", "ok"),
+            (#"{"kind":"retention","locale":"de_AT"}"#, nil, ""),
+            (#"{"kind":"retention","locale":"ééééé"}"#, nil, ""),
+            (#"{"kind":"retention","locale":"de_AT2"}"#, "invalid_property", "locale"),
+            (#"{"kind":"retention","note":"the event's own rule wins"}"#, nil, ""),
+            (#"{"kind":"retention","note":true}"#, "invalid_property", "note"),
+            (#"{"kind":"retention","note":"a\u0000b"}"#, "invalid_property", "note"),
+        ] as [(String, String?, String)]
+    )
     func `a listed property keeps its rule or rejects the event by name`(
         properties: String,
         code: String?,
@@ -108,14 +111,18 @@ struct PropertyTests {
 
     @Test func `a contract and an event can reject unlisted properties`() throws {
         func contract(_ all: String, _ own: String) throws -> Contract {
-            try Contract("""
+            try Contract(
+                """
                 {contract_version: "1", schema_versions: {min: 1, max: 1}, unlisted_properties: "\(all)",
                  events: {screen_view: {unlisted_properties: "\(own)", properties: {screen: {type: "string"}}}}}
-                """)
+                """
+            )
         }
         let body = Envelope(["properties": #"{"screen":"a","x":1}"#]).body
         let judged = Judged(body, by: try contract("remove", "reject"))
-        #expect(judged.events == [.init(outcome: .rejected, code: "unlisted_property", id: "e-1", detail: "x", event: 0)])
+        #expect(
+            judged.events == [.init(outcome: .rejected, code: "unlisted_property", id: "e-1", detail: "x", event: 0)]
+        )
         #expect(Judged(body, by: try contract("reject", "remove")).codes == [nil])
     }
 
@@ -123,11 +130,15 @@ struct PropertyTests {
     func `a secret's name among the properties is an incident unless the contract lists it`(name: String) throws {
         let properties = "{\"screen\":\"a\",\"\(name)\":\"x\"}"
         let judged = Judged(Envelope(["properties": properties]).body, by: try Inputs.contract())
-        #expect(judged.events == [.init(outcome: .rejected, code: "forbidden_field", id: "e-1", detail: name, event: 0)])
-        let listing = try Contract("""
+        #expect(
+            judged.events == [.init(outcome: .rejected, code: "forbidden_field", id: "e-1", detail: name, event: 0)]
+        )
+        let listing = try Contract(
+            """
             {contract_version: "1", schema_versions: {min: 1, max: 1},
              events: {screen_view: {properties: {screen: {type: "string"}, \(name): {type: "string"}}}}}
-            """)
+            """
+        )
         #expect(Judged(Envelope(["properties": properties]).body, by: listing).codes == [nil])
     }
 
@@ -147,10 +158,12 @@ struct PropertyTests {
 
     @Test func `e-mail-like values reject, go, or stay, as the contract says`() throws {
         func contract(_ policy: String) throws -> Contract {
-            try Contract("""
+            try Contract(
+                """
                 {contract_version: "1", schema_versions: {min: 1, max: 1}, email_like: "\(policy)",
                  events: {screen_view: {properties: {screen: {type: "string"}, id: {type: "string", required: true}}}}}
-                """)
+                """
+            )
         }
         let body = Envelope(["properties": #"{"id":"1","screen":"of bob@mail.example"}"#]).body
         let rejected = Judged(body, by: try contract("reject"))
@@ -187,9 +200,13 @@ struct PropertyTests {
 
     @Test func `listed experiments stay, by name, and others go`() throws {
         let judged = try judge(
-            #"{"kind":"retention"}"#, experiments: #"{"new_export":"b","old":"x","layout":"wide"}"#)
+            #"{"kind":"retention"}"#,
+            experiments: #"{"new_export":"b","old":"x","layout":"wide"}"#
+        )
         #expect(judged.events.first?.removed == ["experiments.old"])
-        #expect(judged.records.first?.contains(#","experiments":{"layout":"wide","new_export":"b"},"properties""#) == true)
+        #expect(
+            judged.records.first?.contains(#","experiments":{"layout":"wide","new_export":"b"},"properties""#) == true
+        )
     }
 
     @Test(arguments: [

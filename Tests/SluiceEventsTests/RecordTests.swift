@@ -9,14 +9,16 @@ struct RecordTests {
     private let contract: Contract
 
     init() throws {
-        contract = try Contract("""
+        contract = try Contract(
+            """
             {contract_version: "v\\"1", schema_versions: {min: 1, max: 2}, experiments: ["b", "a"],
              defaults: {"android-prod": {platform: "android", schema_version: 2}, "*": {schema_version: 1}},
              events: {
                screen_view: {properties: {screen: {type: "string"}, count: {type: "number"}, ok: {type: "boolean"}}},
                heartbeat: {durability: "low", expires_after_s: 60, collection: "beats"},
              }}
-            """)
+            """
+        )
     }
 
     @Test func `the least record`() {
@@ -26,7 +28,8 @@ struct RecordTests {
                 #"{"received_at":1796000010,"collection":"mobile_events","timestamp":1796000000,"contract":{"version":"v\"1","hash":""#
                     + contract.hash
                     + #""},"trusted":{},"envelope":{"event":"screen_view","event_id":"e-1","occurred_at":1796000000,"anonymous_id":"anon-1","session_id":"sess-1","app_version":"1.2.3","build_number":"45","platform":"ios","schema_version":1,"properties":{"count":1,"ok":true,"screen":"home"}}}"#
-            ])
+            ]
+        )
     }
 
     @Test func `a record with everything`() throws {
@@ -47,7 +50,8 @@ struct RecordTests {
                 #"{"received_at":1796000010,"collection":"beats","timestamp":1796000010,"timestamp_corrected":true,"client_sent_at":1796009999,"expires_at":1796000070,"contract":{"version":"v\"1","hash":""#
                     + contract.hash
                     + #""},"environment":"stag\\ing","trusted":{"user_id":"usr \"1","account_id":"acc_1","client":"ios-prod"},"envelope":{"event":"heartbeat","event_id":"e-1","occurred_at":1796009999,"client_sent_at":1796009999,"sequence":7,"anonymous_id":"a//bé\"","session_id":"sess-1","app_version":"1.2.3","build_number":"45","platform":"ios","schema_version":1,"experiments":{"a":"y","b":"x"},"properties":{}}}"#
-            ])
+            ]
+        )
     }
 
     @Test func `the batch's client_sent_at stands in for the event's, which wins`() throws {
@@ -84,7 +88,9 @@ struct RecordTests {
     }
 
     @Test func `numbers and text leave as they came`() {
-        for number in ["9007199254740993", "18446744073709551615", "-9223372036854775808", "-0", "1.0", "1E5", "1e-300"] {
+        for number in [
+            "9007199254740993", "18446744073709551615", "-9223372036854775808", "-0", "1.0", "1E5", "1e-300",
+        ] {
             let judged = Judged(Envelope(["properties": "{\"count\":\(number)}"]).body, by: contract)
             #expect(judged.properties() == "{\"count\":\(number)}")
         }
@@ -115,16 +121,20 @@ struct RecordTests {
     }
 
     @Test func `the longest texts that pass are written whole`() throws {
-        let contract = try Contract("""
+        let contract = try Contract(
+            """
             {contract_version: "1", schema_versions: {min: 1, max: 1}, platforms: ["ios"],
              events: {screen_view: {collection: "\(String(repeating: "\\u0001", count: 150))",
                properties: {screen: {type: "string"}}}}}
-            """)
+            """
+        )
         var admission = Admission.phone
         admission.environment = String(repeating: "\u{1}", count: 2000)
         admission.client = String(repeating: "\u{2}", count: 2000)
         admission.user = Admission.User(
-            id: [UInt8](repeating: 3, count: 2000), account: [UInt8](repeating: 4, count: 2000))
+            id: [UInt8](repeating: 3, count: 2000),
+            account: [UInt8](repeating: 4, count: 2000)
+        )
         admission.assignsUser = true
         admission.platform = String(repeating: "\u{5}", count: 2000)
         let screen = String(repeating: #"\u0006é\n"#, count: 2000)

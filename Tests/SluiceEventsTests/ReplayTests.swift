@@ -11,11 +11,14 @@ struct ReplayTests {
     private let origin = SpooledRecord.Origin(segment: "1796000000000-00000000000000aa-0", frame: 96, index: 4)
 
     init() throws {
-        old = try Contract("""
+        old = try Contract(
+            """
             {contract_version: "old", schema_versions: {min: 1, max: 1}, on_unknown: "quarantine",
              events: {screen_view: {properties: {screen: {type: "string"}, count: {type: "number"}, ok: {type: "boolean"}}}}}
-            """)
-        new = try Contract("""
+            """
+        )
+        new = try Contract(
+            """
             {contract_version: "new", schema_versions: {min: 1, max: 2},
              events: {
                screen_view: {properties: {screen: {type: "string"}}},
@@ -23,7 +26,8 @@ struct ReplayTests {
                         properties: {term: {type: "string", max_length: 10}, hits: {type: "number"}}},
                paid: {source: "server"},
              }}
-            """)
+            """
+        )
     }
 
     private func rejudge(
@@ -63,7 +67,8 @@ struct ReplayTests {
                 == #"{"origin":{"segment":"1796000000000-00000000000000aa-0","frame":96,"index":4},"replays":1,"received_at":1796000010,"collection":"searches","timestamp":1796000000,"client_sent_at":1796000005,"expires_at":1796000070,"contract":{"version":"new","hash":""#
                 + new.hash
                 + #""},"environment":"staging","trusted":{"user_id":"usr_1"},"envelope":{"event":"search","event_id":"e-1","occurred_at":1796000000,"client_sent_at":1796000005,"anonymous_id":"anon-1","session_id":"sess-1","app_version":"1.2.3","build_number":"45","platform":"ios","schema_version":1,"properties":{"hits":1.50,"term":"tea"}}}"#
-                + "\n")
+                + "\n"
+        )
     }
 
     @Test func `what still breaks a rule stays, with the reason of now`() throws {
@@ -78,7 +83,11 @@ struct ReplayTests {
         let other = once.replacing("\"frame\":96", with: "\"frame\":97")
         let (result, twice) = try rejudge(other, by: new)
         #expect(result == .replayed(removed: 0))
-        #expect(twice.hasPrefix(#"{"origin":{"segment":"1796000000000-00000000000000aa-0","frame":97,"index":4},"replays":2,"#))
+        #expect(
+            twice.hasPrefix(
+                #"{"origin":{"segment":"1796000000000-00000000000000aa-0","frame":97,"index":4},"replays":2,"#
+            )
+        )
         #expect(twice.drop { $0 != "," }.dropFirst() != once.drop { $0 != "," }.dropFirst())
         #expect(try SpooledRecordText(twice).replays == 2)
     }

@@ -6,13 +6,15 @@ struct TrustTests {
     private let contract: Contract
 
     init() throws {
-        contract = try Contract("""
+        contract = try Contract(
+            """
             {contract_version: "1", schema_versions: {min: 1, max: 1},
              events: {
                screen_view: {properties: {screen: {type: "string"}, count: {type: "number"}, ok: {type: "boolean"}}},
                purchase_completed: {source: "server", properties: {amount_cents: {type: "number"}}},
              }}
-            """)
+            """
+        )
     }
 
     private func signedIn(_ id: String, assigns: Bool = false) -> Admission {
@@ -24,7 +26,9 @@ struct TrustTests {
 
     @Test func `a token proves one user and not a batch`() throws {
         let queued = body(
-            Envelope(["user_id": #""A""#]), Envelope(["user_id": "null"]), Envelope(["user_id": nil]),
+            Envelope(["user_id": #""A""#]),
+            Envelope(["user_id": "null"]),
+            Envelope(["user_id": nil]),
             Envelope(["user_id": #""B""#])
         )
         let judged = Judged(queued, by: contract, under: signedIn("B"))
@@ -93,7 +97,9 @@ struct TrustTests {
     }
 
     @Test func `an app's event through a server keeps its platform and needs all its fields`() throws {
-        #expect(try Judged(Envelope().body, by: contract, under: .server).part("envelope")["platform"] as? String == "ios")
+        #expect(
+            try Judged(Envelope().body, by: contract, under: .server).part("envelope")["platform"] as? String == "ios"
+        )
         let judged = Judged(Envelope(["session_id": nil]).body, by: contract, under: .server)
         #expect(judged.codes == ["invalid_session_id"])
     }

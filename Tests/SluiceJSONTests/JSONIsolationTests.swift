@@ -36,7 +36,8 @@ struct JSONIsolationTests {
     }
 
     @Test(arguments: [
-        #"{"events":{"a":[1]}}"#, #"["events",[1]]"#, #"{"x":{"events":[1]}}"#, #"{"events","x":[1]}"#, "[", "\"", "{\"",
+        #"{"events":{"a":[1]}}"#, #"["events",[1]]"#, #"{"x":{"events":[1]}}"#, #"{"events","x":[1]}"#, "[", "\"",
+        "{\"",
         #"{"event":[1]}"#, "",
     ])
     func `only the top-level member of that name is taken apart`(text: String) {

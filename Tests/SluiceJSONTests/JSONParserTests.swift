@@ -45,7 +45,8 @@ struct JSONParserTests {
     }
 
     @Test(arguments: [
-        ("9007199254740993", JSONToken.Kind.integer), ("18446744073709551615", .integer), ("-9223372036854775808", .integer),
+        ("9007199254740993", JSONToken.Kind.integer), ("18446744073709551615", .integer),
+        ("-9223372036854775808", .integer),
         ("0.30000000000000004", .number), ("1.0", .number), ("1E5", .number), ("-0.0", .number), ("5e-324", .number),
     ])
     func `numbers keep their source text`(text: String, kind: JSONToken.Kind) throws {

@@ -10,7 +10,8 @@ struct JSONTestSuiteTests {
         ProcessInfo.processInfo.environment["SLUICE_TEST_VECTORS"].map { $0 + "/JSONTestSuite" }
         ?? URL(filePath: #filePath).appending(path: "../../../../shared/vectors/JSONTestSuite").standardized.path()
 
-    private static let names = ((try? FileSystem.names(in: folder)) ?? []).filter { $0.hasSuffix(".json") }  // or absent
+    // Empty where the folder is absent.
+    private static let names = ((try? FileSystem.names(in: folder)) ?? []).filter { $0.hasSuffix(".json") }
 
     private func parse(_ name: String) throws -> JSONError? {
         let bytes = try FileSystem.contents(of: Self.folder + "/" + name, limit: 1 << 20)
@@ -24,17 +25,26 @@ struct JSONTestSuiteTests {
         }
     }
 
-    @Test(.enabled(if: !names.isEmpty, "the vectors folder is not present"), arguments: names.filter { $0.hasPrefix("y_") })
+    @Test(
+        .enabled(if: !names.isEmpty, "the vectors folder is not present"),
+        arguments: names.filter { $0.hasPrefix("y_") }
+    )
     func `what must be taken is taken`(name: String) throws {
         #expect(try parse(name) == nil)
     }
 
-    @Test(.enabled(if: !names.isEmpty, "the vectors folder is not present"), arguments: names.filter { $0.hasPrefix("n_") })
+    @Test(
+        .enabled(if: !names.isEmpty, "the vectors folder is not present"),
+        arguments: names.filter { $0.hasPrefix("n_") }
+    )
     func `what must be refused is refused`(name: String) throws {
         #expect(try parse(name) != nil)
     }
 
-    @Test(.enabled(if: !names.isEmpty, "the vectors folder is not present"), arguments: names.filter { $0.hasPrefix("i_") })
+    @Test(
+        .enabled(if: !names.isEmpty, "the vectors folder is not present"),
+        arguments: names.filter { $0.hasPrefix("i_") }
+    )
     func `what may go either way ends either way`(name: String) throws {
         _ = try parse(name)
     }
