@@ -42,11 +42,35 @@ extension ServerRequest {
         return UnsafeRawBufferPointer(start: value, count: length)
     }
 
+    /// The values of all header fields of that name in any case, in their order.
+    package func headerValues(_ name: String) -> [String] {
+        let search = HeaderSearch(name: name)
+        MHD_get_connection_values(
+            connection,
+            .HEADER_KIND,
+            { context, _, name, value in
+                guard let context, let name else { return .NO }
+                let search = Unmanaged<HeaderSearch>.fromOpaque(context).takeUnretainedValue()
+                if strcasecmp(name, search.name) == 0 { search.values.append(value.map { String(cString: $0) } ?? "") }
+                return .YES
+            },
+            Unmanaged.passUnretained(search).toOpaque()
+        )
+        return search.values
+    }
+
     /// The value of a parameter of the query, as it was sent.
     package func queryValue(_ name: String) -> String? {
         guard let value = MHD_lookup_connection_value(connection, .GET_ARGUMENT_KIND, name) else { return nil }
         return String(cString: value)
     }
+}
+
+private final class HeaderSearch {
+    let name: String
+    var values: [String] = []
+
+    init(name: String) { self.name = name }
 }
 
 extension UnsafePointer<CChar> {

@@ -18,7 +18,7 @@ final class Stub: Sendable {
         let intake = Intake(options, store: store)
         var configuration = ServerConfiguration(host: options.listen.host, port: options.listen.port)
         configuration.threads = options.threads
-        configuration.connectionBytes = 128 * 1024
+        configuration.connectionBytes = 32 * 1024
         configuration.answerTimeout = .seconds(4000)
         let handler = ServerHandler(
             head: { request in

@@ -14,6 +14,24 @@ struct HTTPServerTests {
         #expect(answer.hasSuffix("\r\n\r\nPOST /a%2fb%00c 1%202 v héllo"))
     }
 
+    @Test func `all fields of a name are found in their order`() async throws {
+        let handler = ServerHandler(
+            head: { _ in .receive(maximumBytes: 0) },
+            complete: { request in
+                .answer(ServerAnswer(status: 200, body: request.headerValues("x-forwarded-for").joined(separator: "|")))
+            }
+        )
+        let server = try HTTPServer(ServerConfiguration(host: "127.0.0.1", port: 0), handler: handler)
+        defer { server.stop() }
+        let answer = try await onThread {
+            guard let socket = LoopbackSocket.connected(to: server.port) else { return "" }
+            let fields = "X-Forwarded-For: a, b\r\nX-Other: z\r\nx-forwarded-FOR: c\r\nConnection: close\r\n"
+            socket.send(Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8))
+            return String(decoding: socket.receiveAll(), as: UTF8.self)
+        }
+        #expect(answer.hasSuffix("\r\n\r\na, b|c"))
+    }
+
     @Test func `an absolute URL counts by its path`() async throws {
         let probe = try ServerProbe()
         let answer = try await probe.exchange(ServerProbe.post("HTTP://a/x", "b", headers: "Connection: close\r\n"))
