@@ -22,7 +22,7 @@ struct QuarantineDiscardCommand: Command {
     private let editing: QuarantineEditing
 
     init(_ arguments: inout Arguments, _ context: CommandContext) throws(UsageError) {
-        editing = try QuarantineEditing(&arguments, context)
+        editing = try QuarantineEditing(&arguments, context, mustChoose: true)
     }
 
     func run(_ context: CommandContext) async throws -> ExitCode {

@@ -11,7 +11,7 @@ struct QuarantineEditing {
         QuarantineSelection.help + "\n"
         + HelpText.table([
             ("--limit N", "At most so many records, the oldest first."),
-            ("--all", "Everything; needed where nothing else is chosen."),
+            ("--all", "Everything; a discard needs it where nothing else is chosen."),
             ("--dry-run", "Say what would happen and change nothing."),
             ("--yes", "Do not ask, also on a terminal."),
         ])
@@ -25,7 +25,8 @@ struct QuarantineEditing {
     init(
         _ arguments: inout Arguments,
         _ context: CommandContext,
-        settings: [String] = SpoolReading.settings
+        settings: [String] = SpoolReading.settings,
+        mustChoose: Bool = false
     ) throws(UsageError) {
         isDryRun = try arguments.flag("--dry-run")
         let isAll = try arguments.flag("--all")
@@ -33,7 +34,7 @@ struct QuarantineEditing {
         limit = try arguments.integer("--limit", in: 1...Int.max) ?? .max
         source = try ConfigurationSource(&arguments, settings: settings, environment: context.environment)
         selection = try QuarantineSelection(&arguments)
-        if selection.isEverything && limit == .max && !isAll {
+        if mustChoose && selection.isEverything && limit == .max && !isAll {
             throw UsageError(
                 "nothing is chosen: name files, or --reason, --event, --release, --since, --until; or --all"
             )

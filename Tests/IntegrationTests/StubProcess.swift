@@ -20,10 +20,10 @@ final class StubProcess {
     let address: String
     private let folder = TemporaryFolder()
 
-    init(_ flags: String...) throws {
+    init(_ flags: String..., listen: String = "127.0.0.1:0") throws {
         process = try ProcessRunner().start(
             "graphjson-stub",
-            ["--listen", "127.0.0.1:0", "--key", "test-key", "--store", folder.path("store")] + flags
+            ["--listen", listen, "--key", "test-key", "--store", folder.path("store")] + flags
         )
         address = try #require(process.line(startingWith: "listening on "))
     }
