@@ -6,7 +6,7 @@ extension DuplicateWindow {
     /// Opens the window of a destination, and makes it when there is none or it belongs to another destination.
     ///
     /// - Parameters:
-    ///   - capacity: entries of a generation in a new file; 1 Mi of them take 48 MiB of disk.
+    ///   - capacity: entries of a generation in a new file; 1 Mi of them take 64 MiB of disk.
     /// - Throws: `outOfSpace`, for example; the relay then works without a window.
     package static func open(
         in spool: SpoolFolder,
