@@ -5,9 +5,9 @@ internal import SluiceSystem
 extension DuplicateWindow {
     /// Opens the window of a destination, and makes it when there is none or it belongs to another destination.
     ///
-    /// - Parameters:
-    ///   - capacity: entries of a generation in a new file; 1 Mi of them take 64 MiB of disk.
-    /// - Throws: `outOfSpace`, for example; the relay then works without a window.
+    /// * `capacity`: entries of a generation in a new file; 1 Mi of them take 64 MiB of disk.
+    ///
+    /// Throws `outOfSpace`, for example; the relay then works without a window.
     package static func open(
         in spool: SpoolFolder,
         destination: UInt64,

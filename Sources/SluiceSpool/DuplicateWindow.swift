@@ -65,8 +65,7 @@ package final class DuplicateWindow: @unchecked Sendable {
 
     /// Looks an event up.
     ///
-    /// - Parameters:
-    ///   - origin: `RecordOrigin.fingerprint` of the record.
+    /// * `origin`: `RecordOrigin.fingerprint` of the record.
     package func lookup(_ fingerprint: UInt64, origin: UInt32) -> Finding {
         let generation = sluice_load_acquire_u64(memory + DuplicateLayout.generationOffset)
         let newer = lookup(fingerprint, origin: origin, generation: generation)
@@ -94,11 +93,19 @@ package final class DuplicateWindow: @unchecked Sendable {
 
     /// Notes an event that was delivered; what is known already stays as it is.
     package func insert(_ fingerprint: UInt64, origin: UInt32) {
-        var generation = sluice_load_acquire_u64(memory + DuplicateLayout.generationOffset)
-        if sluice_load_relaxed_u64(memory + DuplicateLayout.countOffset(generation)) >= UInt64(layout.capacity) {
-            rotate(from: generation)
-            generation = sluice_load_acquire_u64(memory + DuplicateLayout.generationOffset)
+        // Whoever was held up for a whole rotation has inserted into the table that is cleared next.
+        for _ in 0..<4 {
+            var generation = sluice_load_acquire_u64(memory + DuplicateLayout.generationOffset)
+            if sluice_load_relaxed_u64(memory + DuplicateLayout.countOffset(generation)) >= UInt64(layout.capacity) {
+                rotate(from: generation)
+                generation = sluice_load_acquire_u64(memory + DuplicateLayout.generationOffset)
+            }
+            insert(fingerprint, origin: origin, generation: generation)
+            if sluice_load_acquire_u64(memory + DuplicateLayout.generationOffset) == generation { return }
         }
+    }
+
+    private func insert(_ fingerprint: UInt64, origin: UInt32, generation: UInt64) {
         var index = layout.home(of: fingerprint)
         for _ in 0..<Self.maximumProbes {
             let slot = memory + layout.slot(index, generation: generation)

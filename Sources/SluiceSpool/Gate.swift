@@ -78,15 +78,15 @@ extension Gate {
 
     /// Reads what `append` wrote; nil when it does not verify.
     ///
-    /// - Parameters:
-    ///   - bytes: followed by `ByteBuffer.padding` readable bytes; white space may follow the line.
+    /// * `bytes`: followed by `ByteBuffer.padding` readable bytes; white space may follow the line.
     init?(json bytes: UnsafeRawBufferPointer) {
         let parser = JSONParser(maximumBytes: 1 << 20, maximumDepth: 4)
         guard let document = try? parser.parse(bytes),  // whatever is wrong, the road is open
             let name = document.value(of: "destination", in: 0),
             let until = document.value(of: "closed_until_ms", in: 0).flatMap({ document.integer(document[$0]) }),
             let reason = document.value(of: "reason", in: 0),
-            let failures = document.value(of: "consecutive_failures", in: 0).flatMap({ document.integer(document[$0]) }),
+            let failures = document.value(of: "consecutive_failures", in: 0).flatMap({ document.integer(document[$0]) }
+            ),
             let hasDelivered = document.value(of: "has_delivered", in: 0),
             let checksum = document.value(of: "checksum", in: 0),
             document[name].kind == .string, document[reason].kind == .string, document[checksum].kind == .string

@@ -75,7 +75,8 @@ extension Ledger {
         let names = Set(try FileSystem.names(in: spool.quarantine))
         var moves: Set<SegmentName> = []
         for move in book.moves {
-            let parts = [move.source.sealedFileName] + [move.segment, move.rest].compactMap { $0 }.map(\.hiddenFileName)
+            let parts =
+                [move.source.sealedFileName] + [move.segment, move.rest].compactMap { $0 }.map(\.hiddenFileName)
             guard parts.contains(where: names.contains) else { continue }
             moves.insert(move.source)
             if let segment = move.segment { segments.insert(segment) }

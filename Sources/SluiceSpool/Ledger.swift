@@ -96,10 +96,10 @@ package final class Ledger: Sendable {
 
     /// Appends one line for each event with one write, and makes them durable.
     ///
-    /// - Parameters:
-    ///   - isSynced: false leaves `sync` to the caller.
-    /// - Throws: then the lines may be there or not, durable or not; to append them once more does no harm, since
-    ///   every segment and every move is counted once.
+    /// * `isSynced`: false leaves `sync` to the caller.
+    ///
+    /// When it throws, the lines may be there or not, durable or not; to append them once more does no harm, since every
+    /// segment and every move is counted once.
     package func append(_ events: [LedgerEvent], isSynced: Bool = true) throws(SpoolError) {
         guard !events.isEmpty else { return }
         let seconds = clock.wallSeconds
@@ -117,8 +117,7 @@ package final class Ledger: Sendable {
         try spoolCall { () throws(SystemError) in try holder.file.syncData() }
     }
 
-    /// - Parameters:
-    ///   - bytes: whole lines behind one line feed, which is written only where it is needed.
+    /// * `bytes`: whole lines behind one line feed, which is written only where it is needed.
     private func append(_ bytes: UnsafeRawBufferPointer) throws(SpoolError) -> FileHolder {
         try file.withLock { (current) throws(SpoolError) in
             try spoolCall { () throws(SystemError) in

@@ -11,8 +11,7 @@ package enum LedgerEvent: Hashable, Sendable {
 
     /// A segment and how many records it holds.
     ///
-    /// - Parameters:
-    ///   - isExact: the writer counted them; a claimant that only walked the frames' counts says false.
+    /// * `isExact`: the writer counted them; a claimant that only walked the frames' counts says false.
     package static func sealed(
         _ segment: SegmentName,
         records: Int,

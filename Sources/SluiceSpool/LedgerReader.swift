@@ -17,8 +17,7 @@ struct LedgerReader: Sendable {
 
     /// Reads on to the last whole line; a ledger that does not exist is an empty one.
     ///
-    /// - Parameters:
-    ///   - visit: is given every event that was not read before.
+    /// * `visit`: is given every event that was not read before.
     mutating func refresh(_ visit: (LedgerEvent, Int) -> Void = { _, _ in }) throws(SystemError) {
         let holder: FileHolder
         do throws(SystemError) {

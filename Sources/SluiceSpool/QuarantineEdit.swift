@@ -156,7 +156,7 @@ struct QuarantineEdit {
             try editor.atStep(.chosenWritten)
             if !selection.rest.isEmpty {
                 // The same writer: these are still the records of that segment's claim.
-                rest = try make(newName(writer: file.name.writer, sequence: .random(in: 1 << 32 ..< 1 << 48)))
+                rest = try make(newName(writer: file.name.writer, sequence: .random(in: 1 << 32..<1 << 48)))
                 try fill(rest, with: selection.rest.bytes, receivedAt: now...now)
                 move.rest = rest?.name
             }

@@ -55,8 +55,7 @@ package struct QuarantineEditor {
     let clock: SystemClock
     let atStep: (Step) throws(SpoolError) -> Void
 
-    /// - Parameters:
-    ///   - atStep: called after each step; what it throws ends the run there.
+    /// * `atStep`: called after each step; what it throws ends the run there.
     package init(
         in spool: SpoolFolder,
         ledger: Ledger,
@@ -71,13 +70,13 @@ package struct QuarantineEditor {
 
     /// Goes through quarantine.
     ///
-    /// - Parameters:
-    ///   - files: only these; nil is all of them.
-    ///   - isDryRun: decides and counts, and changes nothing; an interrupted run is not completed either.
-    ///   - decide: what becomes of an entry. Of a record for replay it may leave another form in the buffer, a JSON
-    ///     object without `origin` and `replays`; when the buffer stays empty, the record goes as it is. Damaged ranges
-    ///     cannot be replayed: `take` leaves them.
-    /// - Throws: `locked` when somebody else edits quarantine at this time.
+    /// * `files`: only these; nil is all of them.
+    /// * `isDryRun`: decides and counts, and changes nothing; an interrupted run is not completed either.
+    /// * `decide`: what becomes of an entry. Of a record for replay it may leave another form in the buffer, a JSON
+    ///   object without `origin` and `replays`; when the buffer stays empty, the record goes as it is. Damaged ranges
+    ///   cannot be replayed: `take` leaves them.
+    ///
+    /// Throws `locked` when somebody else edits quarantine at this time.
     package func run(
         _ kind: QuarantineMove.Kind,
         files: Set<SegmentName>? = nil,
@@ -222,7 +221,8 @@ package struct QuarantineEditor {
     /// Removes `.new-` files of runs that were interrupted before their line, and of relays that were killed.
     private func removeLeftovers() throws(SystemError) {
         let limit = clock.wallSeconds - 60
-        for name in try FileSystem.names(in: spool.quarantine) where name.utf8.starts(with: SegmentName.newPrefix.utf8) {
+        for name in try FileSystem.names(in: spool.quarantine) where name.utf8.starts(with: SegmentName.newPrefix.utf8)
+        {
             let path = "\(spool.quarantine)/\(name)"
             guard let status = try? FileStatus(of: path), status.isRegularFile, status.modifiedAt < limit else {
                 continue  // gone, or perhaps not yet locked

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import FoundationEssentials
-package import SluiceSystem
 package import SluiceJSON
+package import SluiceSystem
 
 /// The facts beside a record in quarantine, or about bytes that could not be read.
 ///
@@ -71,9 +71,8 @@ package struct QuarantineEntry: Hashable, Sendable {
 
     /// Appends the line.
     ///
-    /// - Parameters:
-    ///   - record: the record's bytes without line feed; nil for damage.
-    ///   - isObject: whether these bytes are a JSON object; any others are kept in base64.
+    /// * `record`: the record's bytes without line feed; nil for damage.
+    /// * `isObject`: whether these bytes are a JSON object; any others are kept in base64.
     package func append(to buffer: inout ByteBuffer, record: UnsafeRawBufferPointer?, isObject: Bool = true) {
         buffer.append(#"{"quarantined_at":"#)
         buffer.append(decimal: quarantinedAt)

@@ -38,8 +38,7 @@ package struct QuarantineFolder: Sendable {
     /// A file that a replay or a discard has taken apart, as the ledger says, is left out even if it is still there;
     /// what remained of it is in even if it is not in place yet.
     ///
-    /// - Parameters:
-    ///   - book: the ledger, read before or after; a move between the two shows as a file that is gone.
+    /// * `book`: the ledger, read before or after; a move between the two shows as a file that is gone.
     package func files(_ book: LedgerBook) throws(SpoolError) -> [File] {
         let moves = Dictionary(book.moves.map { ($0.source, $0) }) { first, _ in first }
         var hiddenRests: Set<SegmentName> = []
@@ -77,8 +76,7 @@ package struct QuarantineFolder: Sendable {
 
     /// Calls `body` with every entry of a file.
     ///
-    /// - Parameters:
-    ///   - invalid: is given the lines that are no entries.
+    /// * `invalid`: is given the lines that are no entries.
     @discardableResult
     package func read(
         _ file: File,

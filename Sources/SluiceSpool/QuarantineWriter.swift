@@ -27,12 +27,11 @@ package final class QuarantineWriter {
     package private(set) var durableRecords = 0
     private var pendingRecords = 0
 
-    /// - Parameters:
-    ///   - claim: the segment whose records these are.
-    ///   - readsExisting: looks for entries that an earlier claim of the segment left; for adopted claims and those
-    ///     with progress. They are synced and then count as durable: `contains` says so, and such a record must be
-    ///     resolved as quarantined, not sent.
-    ///   - limitBytes: most that the folder `quarantine/` may take on disk; nil is no limit.
+    /// * `claim`: the segment whose records these are.
+    /// * `readsExisting`: looks for entries that an earlier claim of the segment left; for adopted claims and those
+    ///   with progress. They are synced and then count as durable: `contains` says so, and such a record must be
+    ///   resolved as quarantined, not sent.
+    /// * `limitBytes`: most that the folder `quarantine/` may take on disk; nil is no limit.
     package init(
         for claim: SegmentName,
         in spool: SpoolFolder,
@@ -73,10 +72,10 @@ package final class QuarantineWriter {
 
     /// Adds an entry to those that wait.
     ///
-    /// - Parameters:
-    ///   - record: the record's bytes, with or without its line feed; nil for damage.
-    ///   - isObject: whether these bytes are a JSON object of at most 32 levels.
-    /// - Returns: false when there is one of this origin already.
+    /// * `record`: the record's bytes, with or without its line feed; nil for damage.
+    /// * `isObject`: whether these bytes are a JSON object of at most 32 levels.
+    ///
+    /// Returns false when there is one of this origin already.
     @discardableResult
     package func append(
         _ entry: QuarantineEntry,
@@ -121,7 +120,9 @@ package final class QuarantineWriter {
         pendingRecords = 0
     }
 
-    /// Syncs what waits, ends the file with its footer, and unlocks it. Before the segment's `finished` line.
+    /// Syncs what waits, ends the file with its footer, and unlocks it.
+    ///
+    /// To be done before the segment's `finished` line.
     package func finish() throws(SpoolError) {
         try sync()
         guard let file else { return }
@@ -175,7 +176,8 @@ package final class QuarantineWriter {
         throw SpoolError(
             .outOfSpace,
             path: spool.quarantine,
-            detail: "quarantine takes \(usage.bytes) bytes and has reached its limit of \(limitBytes); replay or discard "
+            detail:
+                "quarantine takes \(usage.bytes) bytes and has reached its limit of \(limitBytes); replay or discard "
                 + "some of it"
         )
     }

@@ -41,10 +41,9 @@ package struct SegmentDamage: Hashable, Sendable {
     /// The number of records that the writer sealed decides; where it did not, what the count frames declare. A torn
     /// tail costs nothing unless sealed records are missing.
     ///
-    /// - Parameters:
-    ///   - sealedRecords: what the `sealed` line says, if the writer counted it; else nil.
-    ///   - readableRecords: records that could be read, whatever became of them.
-    ///   - fileBytes: the segment's length, where what is missing without a trace is entered.
+    /// * `sealedRecords`: what the `sealed` line says, if the writer counted it; else nil.
+    /// * `readableRecords`: records that could be read, whatever became of them.
+    /// * `fileBytes`: the segment's length, where what is missing without a trace is entered.
     package func assess(
         segment: SegmentName,
         sealedRecords: Int?,
@@ -95,8 +94,7 @@ package struct SegmentDamage: Hashable, Sendable {
     ///
     /// To do it again after a crash writes the same bytes to the same places.
     ///
-    /// - Parameters:
-    ///   - path: where the segment is.
+    /// * `path`: where the segment is.
     package func saveBytes(from path: String, of segment: SegmentName, in spool: SpoolFolder) throws(SpoolError) {
         guard ranges.contains(where: { $0.length > 0 }) else { return }
         try spoolCall { () throws(SystemError) in

@@ -4,8 +4,7 @@ internal import SluiceSystem
 extension SegmentName {
     /// Takes a name out of bytes without making texts of them; nil when it is not one.
     ///
-    /// - Parameters:
-    ///   - suffix: what must follow the name.
+    /// * `suffix`: what must follow the name.
     init?(bytes: UnsafeRawBufferPointer, suffix: StaticString = "") {
         let length = bytes.count - suffix.utf8CodeUnitCount
         let dash = UInt8(ascii: "-")

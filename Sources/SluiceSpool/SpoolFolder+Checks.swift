@@ -26,7 +26,8 @@ extension SpoolFolder {
             throw SpoolError(
                 .unsupportedVersion,
                 path: format,
-                detail: "the spool has version \(version), this program reads up to \(Self.version); nothing was touched",
+                detail:
+                    "the spool has version \(version), this program reads up to \(Self.version); nothing was touched",
                 disposition: .stop
             )
         }
@@ -108,7 +109,11 @@ extension SpoolFolder {
             let status = try Self.stopping { () throws(SystemError) in try FileStatus(of: path) }
             guard status.isFolder else {
                 let kind = status.isLink ? "a symbolic link" : "not a folder"
-                throw SpoolError(.notASpool, path: path, detail: "this is \(kind); a spool's folders must be real folders")
+                throw SpoolError(
+                    .notASpool,
+                    path: path,
+                    detail: "this is \(kind); a spool's folders must be real folders"
+                )
             }
             guard status.identity.device == top.identity.device else {
                 throw SpoolError(
@@ -170,7 +175,8 @@ extension SpoolFolder {
                 throw SpoolError(
                     .permission,
                     path: path,
-                    detail: "mode \(Self.octal(status.mode)) and group \(status.group): files made here would get group "
+                    detail:
+                        "mode \(Self.octal(status.mode)) and group \(status.group): files made here would get group "
                         + "\(getegid()) and be closed to the others; use mode 2770"
                 )
             }

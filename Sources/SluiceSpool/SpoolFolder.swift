@@ -60,11 +60,11 @@ package struct SpoolFolder: Hashable, Sendable {
     ///
     /// FORMAT is looked at first: when it names another version, nothing is touched.
     ///
-    /// - Parameters:
-    ///   - create: whether a spool that is not there is made; its parent must exist.
-    ///   - role: readers neither make nor probe anything.
-    /// - Throws: errors whose disposition is `stop`, all of which name a path, its mode where that is the fault, and
-    ///   what to do.
+    /// * `create`: whether a spool that is not there is made; its parent must exist.
+    /// * `role`: readers neither make nor probe anything.
+    ///
+    /// Throws errors whose disposition is `stop`, all of which name a path, its mode where that is the fault, and
+    /// what to do.
     package static func open(
         _ root: String,
         create: Bool = true,
@@ -81,7 +81,8 @@ package struct SpoolFolder: Hashable, Sendable {
             throw SpoolError(
                 .notASpool,
                 path: spool.root,
-                detail: "there is no spool here (no file FORMAT); run the endpoint or an import once, or name another folder"
+                detail:
+                    "there is no spool here (no file FORMAT); run the endpoint or an import once, or name another folder"
             )
         }
         try spool.checkFilesystem()

@@ -25,7 +25,9 @@ extension SpoolStatus {
                 + "in the last \(Ledger.rateSeconds) s"
         )
         for (reason, count) in sortedReasons { lines.append("\(padded("bad"))\(reason) \(count)") }
-        if tornTails > 0 { lines.append("\(padded("torn"))\(tornTails) incomplete frames that were never acknowledged") }
+        if tornTails > 0 {
+            lines.append("\(padded("torn"))\(tornTails) incomplete frames that were never acknowledged")
+        }
         lines.append("\(padded("gate"))\(gateText)")
         for note in notes { lines.append("\(padded("note"))\(note)") }
         for problem in problems { lines.append("\(padded("PROBLEM"))\(problem)") }

@@ -66,8 +66,7 @@ package struct SpoolStatus: Hashable, Sendable {
     ///
     /// What a moving segment may have hidden is looked at again before it becomes a problem.
     ///
-    /// - Parameters:
-    ///   - attempts: how often it is looked at.
+    /// * `attempts`: how often it is looked at.
     package static func read(
         _ spool: SpoolFolder,
         clock: SystemClock = .system,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 package import SluiceSystem
+internal import Synchronization
 
 /// A segment that a worker took for itself.
 package struct Claim: Hashable, Sendable {

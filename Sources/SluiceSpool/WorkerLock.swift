@@ -17,7 +17,11 @@ struct WorkerLock: ~Copyable, Sendable {
         let hidden = "\(folder)/\(SegmentName.newPrefix)\(name)"
         do throws(SystemError) {
             try FileSystem.makeFolder(hidden, mode: SpoolFolder.folderMode)
-            let file = try File(opening: "\(hidden)/\(Self.name)", O_RDWR | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
+            let file = try File(
+                opening: "\(hidden)/\(Self.name)",
+                O_RDWR | O_CREAT | O_EXCL,
+                mode: SpoolFolder.fileMode
+            )
             guard try file.tryLock() else { return nil }
             try FileSystem.move(hidden, to: "\(folder)/\(name)")
             let placed = File(adopting: try duplicate(of: file), path: "\(folder)/\(name)/\(Self.name)")

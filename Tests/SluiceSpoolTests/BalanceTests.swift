@@ -51,7 +51,14 @@ struct BalanceTests {
         #expect(status.counts.delivered == 3)
         #expect(status.counts.expired == 1)
         #expect(status.pending == 15)
-        #expect(status.segments == { var it = SpoolStatus.Places(); (it.open, it.ready, it.claimed) = (1, 2, 1); return it }())
+        #expect(
+            status.segments
+                == {
+                    var it = SpoolStatus.Places()
+                    (it.open, it.ready, it.claimed) = (1, 2, 1)
+                    return it
+                }()
+        )
         #expect(status.oldestRecordAgeSeconds == 61)
         #expect(status.bytes.ready > 0)
     }
@@ -67,7 +74,9 @@ struct BalanceTests {
         #expect(status.problems == [])
         #expect(status.quarantined == 0)
         #expect(status.pending == 10)
-        try Progress(of: segment, in: spool).append([ProgressEntry(frame: 100, first: 0, count: 2, outcome: .quarantined)])
+        try Progress(of: segment, in: spool).append([
+            ProgressEntry(frame: 100, first: 0, count: 2, outcome: .quarantined)
+        ])
         status = try fixture.status()
         #expect(status.problems == [])
         #expect(status.quarantined == 2)
@@ -176,8 +185,10 @@ struct BalanceTests {
         let keys = document.members(of: 0).map { document.string(document[$0.key]) }
         #expect(
             keys == [
-                "accepted", "delivered", "duplicate", "expired", "discarded", "erased", "quarantined", "pending", "balanced",
-                "problems", "notes", "damaged", "torn_tails", "ignored_files", "segments", "bytes", "oldest_record_age_s",
+                "accepted", "delivered", "duplicate", "expired", "discarded", "erased", "quarantined", "pending",
+                "balanced",
+                "problems", "notes", "damaged", "torn_tails", "ignored_files", "segments", "bytes",
+                "oldest_record_age_s",
                 "rates", "quarantine_reasons", "gate",
             ]
         )

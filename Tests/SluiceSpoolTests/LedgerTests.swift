@@ -135,7 +135,8 @@ struct LedgerTests {
             return "\(text) \(SegmentName.writerText(sum))\n"
         }
         let name = fixture.name(0).text
-        let text = line("1796000001 counted \(name) what=ever")
+        let text =
+            line("1796000001 counted \(name) what=ever")
             + line("1796000001 sealed \(name) colour=red records=3 exact=1 replay=0 size=huge")
         try overwrite(text.utf8)
         let book = try book()
@@ -161,7 +162,9 @@ struct LedgerTests {
         }
         try small.append([.sealed(fixture.name(52), records: 1)])
         try fixture.folder.write("", to: "spool/ready/\(fixture.name(7).sealedFileName)")
-        try small.append([.sealed(fixture.name(0, writer: 5), records: 3), .finished(fixture.name(0, writer: 5), counts(2))])
+        try small.append([
+            .sealed(fixture.name(0, writer: 5), records: 3), .finished(fixture.name(0, writer: 5), counts(2)),
+        ])
         let before = try book()
         let status = try fixture.status()
         fixture.clock.advance(milliseconds: 600_000)

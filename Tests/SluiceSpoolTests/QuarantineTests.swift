@@ -91,7 +91,11 @@ struct QuarantineTests {
         let segment = fixture.name(0)
         await #expect(processExitsWith: .signal(SIGKILL)) { [root = fixture.spool.root as String] in
             let spool = try SpoolFolder.open(root, role: .relay)
-            let segment = SegmentName(millisecondsSince1970: 1_796_000_000_000, writer: SpoolFixture.writer, sequence: 0)
+            let segment = SegmentName(
+                millisecondsSince1970: 1_796_000_000_000,
+                writer: SpoolFixture.writer,
+                sequence: 0
+            )
             let writer = try QuarantineWriter(for: segment, in: spool, readsExisting: false)
             for index in [2, 5] {
                 let origin = RecordOrigin(segment: segment, frame: 100, index: index)
@@ -216,12 +220,22 @@ struct QuarantineTests {
         var damage = SegmentDamage()
         damage.addTornTail(offset: 100, length: 10)
         let torn = damage.assess(
-            segment: fixture.name(0), sealedRecords: 7, readableRecords: 7, fileBytes: 110, at: 1)
+            segment: fixture.name(0),
+            sealedRecords: 7,
+            readableRecords: 7,
+            fileBytes: 110,
+            at: 1
+        )
         #expect(torn.tornTails == 1)
         #expect(torn.damagedRecords == 0)
         #expect(torn.entries.map(\.reason) == ["torn_tail"])
         let lost = damage.assess(
-            segment: fixture.name(0), sealedRecords: 9, readableRecords: 7, fileBytes: 110, at: 1)
+            segment: fixture.name(0),
+            sealedRecords: 9,
+            readableRecords: 7,
+            fileBytes: 110,
+            at: 1
+        )
         #expect(lost.tornTails == 0)
         #expect(lost.damagedRecords == 2)
         #expect(lost.entries.map(\.reason) == ["damaged"])
@@ -229,7 +243,12 @@ struct QuarantineTests {
 
     @Test func `records that are missing without a trace are entered all the same`() {
         let lost = SegmentDamage().assess(
-            segment: fixture.name(0), sealedRecords: 9, readableRecords: 7, fileBytes: 110, at: 1)
+            segment: fixture.name(0),
+            sealedRecords: 9,
+            readableRecords: 7,
+            fileBytes: 110,
+            at: 1
+        )
         #expect(lost.damagedRecords == 2)
         #expect(lost.entries.map(\.damage) == [.init(offset: 110, length: 0, records: 2)])
     }

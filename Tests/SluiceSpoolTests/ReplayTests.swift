@@ -24,10 +24,15 @@ struct ReplayTests {
             let rest = line.split(separator: "\"e-").last ?? ""
             return Int(rest.prefix { $0 != "\"" }) ?? -1
         }
-        return (try fixture.readyRecords().map(number).sorted(), try fixture.quarantined().map { number($0.record) }.sorted())
+        return (
+            try fixture.readyRecords().map(number).sorted(),
+            try fixture.quarantined().map { number($0.record) }.sorted()
+        )
     }
 
-    private func even(_ item: QuarantineItem) -> QuarantineEditor.Decision { item.origin.index % 2 == 0 ? .take : .leave }
+    private func even(_ item: QuarantineItem) -> QuarantineEditor.Decision {
+        item.origin.index % 2 == 0 ? .take : .leave
+    }
 
     @Test func `records come back as a segment with their origin and one replay more`() throws {
         let segment = try fixture.addFinishedSegment(bad: 4)
@@ -72,7 +77,9 @@ struct ReplayTests {
         _ = try editor().run(.replay) { _, _ in .take }
         let line = try #require(try fixture.readyRecords().first)
         #expect(line.components(of: "\"origin\"") == 1)
-        #expect(line.hasPrefix(#"{"origin":{"segment":"\#(segment.text)","frame":100,"index":0},"replays":4,"received_at""#))
+        #expect(
+            line.hasPrefix(#"{"origin":{"segment":"\#(segment.text)","frame":100,"index":0},"replays":4,"received_at""#)
+        )
     }
 
     @Test func `a record may go in another form`() throws {
@@ -83,7 +90,7 @@ struct ReplayTests {
         }
         #expect(
             try fixture.readyRecords() == [
-                #"{"origin":{"segment":"\#(segment.text)","frame":100,"index":0},"replays":1,"received_at":5,"new":true}"#,
+                #"{"origin":{"segment":"\#(segment.text)","frame":100,"index":0},"replays":1,"received_at":5,"new":true}"#
             ]
         )
     }
@@ -129,7 +136,12 @@ struct ReplayTests {
         damage.addDamage(offset: 40, length: 20, declaredRecords: 4)
         try damage.saveBytes(from: spool.ready(segment), of: segment, in: spool)
         let assessment = damage.assess(
-            segment: segment, sealedRecords: 10, readableRecords: 6, fileBytes: 500, at: 1)
+            segment: segment,
+            sealedRecords: 10,
+            readableRecords: 6,
+            fileBytes: 500,
+            at: 1
+        )
         for entry in assessment.entries { #expect(writer.append(entry, record: nil)) }
         try writer.finish()
         var counts = OutcomeCounts()
@@ -207,7 +219,8 @@ struct ReplayTests {
     // MARK: Interruptions
 
     @Test(arguments: QuarantineEditor.Step.allCases, [QuarantineMove.Kind.replay, .discard])
-    func `an error at any step loses and doubles nothing`(step: QuarantineEditor.Step, kind: QuarantineMove.Kind) throws {
+    func `an error at any step loses and doubles nothing`(step: QuarantineEditor.Step, kind: QuarantineMove.Kind) throws
+    {
         try fixture.addFinishedSegment(records: 20, bad: 10)
         let broken = editor { (reached) throws(SpoolError) in
             if reached == step { throw SpoolError(.io, path: "test", detail: "interrupted") }
@@ -228,7 +241,8 @@ struct ReplayTests {
             let clock = ManualClock()
             clock.advance(milliseconds: 1)
             let ledger = try Ledger(in: spool, clock: clock.clock)
-            let editor = QuarantineEditor(in: spool, ledger: ledger, clock: clock.clock) { (reached) throws(SpoolError) in
+            let editor = QuarantineEditor(in: spool, ledger: ledger, clock: clock.clock) {
+                (reached) throws(SpoolError) in
                 if reached.text == step { kill(getpid(), SIGKILL) }
             }
             let kind = try #require(QuarantineMove.Kind(rawValue: kind))

@@ -32,7 +32,9 @@ final class SpoolFixture {
 
     /// Puts a segment into `ready/`, with its `sealed` line unless told otherwise.
     @discardableResult
-    func addSegment(records: Int = 10, frames: Int = 1, isSealed: Bool = true, footer: Bool = true) throws -> SegmentName {
+    func addSegment(records: Int = 10, frames: Int = 1, isSealed: Bool = true, footer: Bool = true) throws
+        -> SegmentName
+    {
         let name = name(sequence)
         sequence += 1
         let file = try SegmentFile(
@@ -52,7 +54,9 @@ final class SpoolFixture {
         return name
     }
 
-    func entry(_ segment: SegmentName, _ index: Int, reason: String = "upstream_rejected", replays: Int = 0) -> QuarantineEntry {
+    func entry(_ segment: SegmentName, _ index: Int, reason: String = "upstream_rejected", replays: Int = 0)
+        -> QuarantineEntry
+    {
         QuarantineEntry(
             quarantinedAt: 1_796_000_000,
             reason: reason,

@@ -41,7 +41,11 @@ struct SpoolFolderTests {
         let second = try SpoolFolder.open(folder.path("spool"), role: .relay)
         #expect(first == second)
         #expect(try FileSystem.contents(of: first.format, limit: 100) == Array("sluice-spool 1\n".utf8))
-        #expect(try FileSystem.names(in: first.root) == ["FORMAT", "claimed", "incoming", "progress", "quarantine", "ready"])
+        #expect(
+            try FileSystem.names(in: first.root) == [
+                "FORMAT", "claimed", "incoming", "progress", "quarantine", "ready",
+            ]
+        )
         for part in SpoolFolder.Part.allCases { #expect(try FileSystem.names(in: first.path(of: part)).isEmpty) }
     }
 
@@ -63,7 +67,9 @@ struct SpoolFolderTests {
         #expect(try FileSystem.names(in: folder.path) == ["FORMAT"])
     }
 
-    @Test(arguments: ["", "sluice-spool\n", "sluice-spool x\n", "sluice-spool 0\n", "something else\n", "sluice-spool -1\n"])
+    @Test(arguments: [
+        "", "sluice-spool\n", "sluice-spool x\n", "sluice-spool 0\n", "something else\n", "sluice-spool -1\n",
+    ])
     func `a FORMAT file of something else is refused`(text: String) throws {
         try folder.write(text, to: "FORMAT")
         let error = #expect(throws: SpoolError.self) { try SpoolFolder.open(folder.path, role: .relay) }
