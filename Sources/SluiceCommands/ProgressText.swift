@@ -34,6 +34,11 @@ package enum ProgressText {
         return (number < 0 ? "-" : "") + String(text.reversed())
     }
 
+    /// `1 record`, `12,345 records`.
+    package static func counted(_ number: Int, _ noun: String) -> String {
+        "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+
     /// `0:12`, `3:07`, `2:03:07`.
     package static func clock(_ seconds: Double) -> String {
         let whole = Int(min(seconds.rounded(.up), 1e9))

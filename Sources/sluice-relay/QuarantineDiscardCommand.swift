@@ -30,9 +30,8 @@ struct QuarantineDiscardCommand: Command {
         let report = try editing.run(.discard, verb: "Discard", configuration, context) {
             (_, _: inout ByteBuffer) throws(SpoolError) in .take
         }
-        try context.output.line(
-            "\(editing.isDryRun ? "would discard" : "discarded") \(report.taken) records, \(report.left) stay"
-        )
+        let taken = ProgressText.counted(report.taken, "record")
+        try context.output.line("\(editing.isDryRun ? "would discard" : "discarded") \(taken), \(report.left) stay")
         return QuarantineEditing.exitCode(report)
     }
 }

@@ -57,7 +57,7 @@ struct QuarantineEditing {
         if !isDryRun && !isSure && isatty(STDIN_FILENO) == 1 {
             let report = try edit(editor, kind, spool, isDryRun: true, bar: nil, total: nil, decide)
             total = report.taken
-            if report.taken > 0, !Self.confirms("\(verb) \(ProgressText.grouped(report.taken)) records?") {
+            if report.taken > 0, !Self.confirms("\(verb) \(ProgressText.counted(report.taken, "record"))?") {
                 throw CommandError(.tryLater, "nothing was changed")
             }
         }

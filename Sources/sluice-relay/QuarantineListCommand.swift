@@ -81,7 +81,7 @@ struct QuarantineListCommand: Command {
         }
         let table = [["records"] + names + ["replays", "oldest", "newest"]] + rows.map { $1.cells($0) }
         for line in TextTable.lines(table) { try output.line(line) }
-        try output.line("\(ProgressText.grouped(rows.map(\.value.records).reduce(0, +))) records in all")
+        try output.line("\(ProgressText.counted(rows.map(\.value.records).reduce(0, +), "record")) in all")
     }
 }
 

@@ -46,14 +46,15 @@ struct QuarantineReplayCommand: Command {
         let report = try editing.run(.replay, verb: "Put back", configuration, context) {
             (item, form: inout ByteBuffer) throws(SpoolError) in review.judge(item, &form)
         }
-        var line = "\(editing.isDryRun ? "would put back" : "put back") \(report.taken) records"
-        if !report.segments.isEmpty {
-            line += " in \(report.segments.count) \(report.segments.count == 1 ? "segment" : "segments")"
-        }
+        let taken = ProgressText.counted(report.taken, "record")
+        var line = "\(editing.isDryRun ? "would put back" : "put back") \(taken)"
+        if !report.segments.isEmpty { line += " in \(ProgressText.counted(report.segments.count, "segment"))" }
         line += ", \(report.failsAgain) would fail again and stay, \(report.left) were not chosen"
         try context.output.line(line)
         for (reason, count) in review.reasons { try context.output.line("  \(count) \(reason)") }
-        if report.completed > 0 { context.note("\(report.completed) moves of an earlier run were completed first") }
+        if report.completed > 0 {
+            context.note("completed \(ProgressText.counted(report.completed, "move")) of an earlier run first")
+        }
         return QuarantineEditing.exitCode(report)
     }
 

@@ -36,7 +36,8 @@ struct QuarantineListTests {
         #expect(result.code == 0)
         #expect(
             result.output.contains(
-                records == 0 ? "nothing is in quarantine by this choice" : "\(records) records in all"
+                records == 0
+                    ? "nothing is in quarantine by this choice" : "\(records) record\(records == 1 ? "" : "s") in all"
             )
         )
     }
