@@ -19,9 +19,7 @@ package struct Backoff: Sendable, Equatable {
         return Int64(seconds * 1e9)
     }
 
-    /// The wait after `failures` failures in a row, in nanoseconds.
-    ///
-    /// - Parameter random: a number from 0 up to 1.
+    /// The wait after `failures` failures in a row, in nanoseconds; `random` is a number from 0 up to 1.
     package func wait(after failures: Int, random: Double) -> Int64 {
         Int64(Double(limit(after: failures)) * random)
     }

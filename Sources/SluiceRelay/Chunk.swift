@@ -152,7 +152,7 @@ package struct QuarantineCause: Sendable, Equatable {
         self.init(reason: reason.rawValue, detail: detail, status: status)
     }
 
-    /// - Parameter reason: a reason that the endpoint has written into the record.
+    /// Takes a reason that the endpoint has written into the record.
     package init(reason: String, detail: String, status: Int? = nil) {
         self.reason = reason
         self.detail = detail

@@ -128,9 +128,12 @@ package struct Destination {
     ///
     /// - Parameters:
     ///   - chunk: what was sent; its counts of failures are kept up.
+    ///   - verdict: what the answer means.
     ///   - startedAt: when the request went out.
     ///   - isProbe: what `start` said of it.
+    ///   - now: when the answer came.
     ///   - random: a number from 0 up to 1, for the jitter.
+    /// - Returns: what the relay does with the chunk.
     package mutating func settle(
         _ chunk: Chunk,
         _ verdict: Verdict,
@@ -209,7 +212,8 @@ package struct Destination {
         if deliveries > chunk.deliveriesAtFirstFailure {
             if chunk.count > 1 && chunk.failures >= options.splitAfterFailures { return .split }
             let seconds = Double(now - chunk.firstFailureAt) / 1e9
-            if chunk.failuresAlone >= options.poisonAfterFailures && seconds >= options.poisonAfterSeconds && !isHalted {
+            if chunk.failuresAlone >= options.poisonAfterFailures && seconds >= options.poisonAfterSeconds && !isHalted
+            {
                 return .quarantine(QuarantineCause(.upstreamFailing, answer.verdict))
             }
         }

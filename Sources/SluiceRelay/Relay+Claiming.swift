@@ -30,7 +30,10 @@ extension Relay {
         let recovery = try IncomingRecovery(incoming: folder.incoming, ready: folder.ready, clock: clock)
         let recovered = recovery.recovered.count
         if recovered > 0 {
-            logger.notice("Segments of ended writers recovered", metadata: ["segments": .init(integerLiteral: recovered)])
+            logger.notice(
+                "Segments of ended writers recovered",
+                metadata: ["segments": .init(integerLiteral: recovered)]
+            )
         }
         for problem in recovery.problems where toldProblems.count < 1000 && toldProblems.insert(problem).inserted {
             logger.error("Segment not recovered", metadata: ["error": .string(problem.description)])

@@ -17,7 +17,8 @@ extension Relay {
             let start = records[first]
             var next = first + 1
             while next < records.count, records[next].slot == start.slot,
-                records[next].frameOffset == start.frameOffset, Int(records[next].index) == Int(start.index) + next - first
+                records[next].frameOffset == start.frameOffset,
+                Int(records[next].index) == Int(start.index) + next - first
             { next += 1 }
             resolve(start, outcome, count: next - first)
             first = next
@@ -190,7 +191,9 @@ extension Relay {
         return (RecordOrigin(segment: name, frame: origin.frame, index: origin.index), spooled.replays, true)
     }
 
-    func quarantineWriter(of segment: ClaimedSegment, readsExisting: Bool = false) throws(SpoolError) -> QuarantineWriter {
+    func quarantineWriter(of segment: ClaimedSegment, readsExisting: Bool = false) throws(SpoolError)
+        -> QuarantineWriter
+    {
         if let writer = segment.quarantine { return writer }
         let writer = try QuarantineWriter(
             for: segment.name,
@@ -236,7 +239,9 @@ extension Relay {
     /// What the ledger says was sealed, where that can matter; nil when all was read that the segment says it has.
     private func sealedRecords(of segment: ClaimedSegment) throws(SpoolError) -> (records: Int, isExact: Bool)? {
         if segment.damage.isEmpty && segment.hasFooter { return nil }
-        guard case .sealed(let records, let isExact, _) = try ledger.standing(of: segment.name) else { return (0, false) }
+        guard case .sealed(let records, let isExact, _) = try ledger.standing(of: segment.name) else {
+            return (0, false)
+        }
         return (records, isExact)
     }
 

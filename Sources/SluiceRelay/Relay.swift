@@ -122,7 +122,15 @@ package final class Relay {
     /// Opens the books of a spool and takes a worker's folder in it.
     ///
     /// - Parameters:
+    ///   - options: can be changed later through `control`.
+    ///   - folder: the spool.
+    ///   - configuration: deadlines and limits of requests.
     ///   - apiKey: reads the key again each time it is called; nil when there is none.
+    ///   - control: what other threads speak to the relay through.
+    ///   - clock: where time comes from.
+    ///   - logger: never told a key, an identifier or an event's content.
+    ///   - metrics: what is counted.
+    ///   - heartbeat: beats each turn of the loop.
     /// - Throws: `SpoolError` when the spool can't be used; nothing has been claimed then.
     package init(
         options: RelayOptions,
@@ -273,7 +281,8 @@ package final class Relay {
         syncProgress(.max)
         if let closure = destination.closure, closure.isHalt { summary.halt = closure.reason }
         if summary.halt == nil, !held.isEmpty, !destination.hasTakenRecords {
-            summary.halt = "the destination has not taken any record yet and refuses these: \(held[0].cause?.detail ?? "")"
+            summary.halt =
+                "the destination has not taken any record yet and refuses these: \(held[0].cause?.detail ?? "")"
         }
         releaseAll()
         summary.isWorkLeft = summary.isWorkLeft || othersHoldWork()

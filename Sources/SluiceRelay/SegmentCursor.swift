@@ -52,7 +52,9 @@ final class SegmentCursor {
         let bytes = frame.bytes
         guard position < bytes.count, let start = bytes.baseAddress else { return nil }
         let rest = bytes.count - position
-        let length = memchr(start + position, 0x0A, rest).map { $0 - UnsafeMutableRawPointer(mutating: start + position) }
+        let length = memchr(start + position, 0x0A, rest).map {
+            $0 - UnsafeMutableRawPointer(mutating: start + position)
+        }
         let line = UnsafeRawBufferPointer(start: start + position, count: length ?? rest)
         position += (length ?? rest) + 1
         return line

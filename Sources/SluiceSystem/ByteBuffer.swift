@@ -4,90 +4,96 @@ internal import Glibc
 /// Bytes in one growing block of memory, for hot paths: no reference count, no initialisation, no copy on write.
 ///
 /// At least `padding` bytes behind the content may always be read, as simdjson wants them.
-package struct ByteBuffer: ~Copyable {
+///
+/// Public for the compiler alone, which inlines members of public types only into other modules.
+public struct ByteBuffer: ~Copyable {
     /// Bytes behind the content that are readable memory, of any value.
-    package static let padding = 64
+    @inlinable package static var padding: Int { 64 }
 
-    @usableFromInline package private(set) var base: UnsafeMutableRawPointer
-    /// Bytes of content.
-    @usableFromInline package private(set) var count: Int
-    /// Bytes of content that fit before the block must grow.
-    @usableFromInline package private(set) var capacity: Int
+    @usableFromInline var base: UnsafeMutableRawPointer
+    @usableFromInline var used: Int
+    @usableFromInline var room: Int
 
     package init(capacity: Int = 0) {
-        self.capacity = max(capacity, 64)
-        count = 0
-        base = Self.allocate(self.capacity)
+        room = max(capacity, 64)
+        used = 0
+        base = Self.allocate(room)
     }
 
     deinit { free(base) }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
-        guard let base = malloc(capacity + padding) else { fatalError("out of memory for a buffer of \(capacity) bytes") }
+        guard let base = malloc(capacity + padding) else {
+            fatalError("out of memory for a buffer of \(capacity) bytes")
+        }
         return base
     }
 
-    @inline(__always)
-    package var isEmpty: Bool { count == 0 }
+    /// Bytes of content.
+    @inlinable package var count: Int { used }
+
+    /// Bytes of content that fit before the block must grow.
+    @inlinable package var capacity: Int { room }
+
+    @inlinable package var isEmpty: Bool { used == 0 }
 
     /// The content; valid until the buffer changes.
-    @inline(__always)
-    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+    @inlinable package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: used) }
 
     /// Makes room for `extra` more bytes of content.
-    @inline(__always)
+    @inlinable
     package mutating func reserve(_ extra: Int) {
-        if count + extra > capacity { grow(count + extra) }
+        if used + extra > room { grow(used + extra) }
     }
 
-    @inline(never)
-    private mutating func grow(_ needed: Int) {
-        capacity = max(needed, capacity * 2)
-        guard let moved = realloc(base, capacity + Self.padding) else {
-            fatalError("out of memory for a buffer of \(capacity) bytes")
+    @usableFromInline @inline(never)
+    mutating func grow(_ needed: Int) {
+        room = max(needed, room * 2)
+        guard let moved = realloc(base, room + Self.padding) else {
+            fatalError("out of memory for a buffer of \(room) bytes")
         }
         base = moved
     }
 
     /// Forgets the content and keeps the memory.
-    package mutating func removeAll() { count = 0 }
+    package mutating func removeAll() { used = 0 }
 
     /// Cuts the content back to its first `length` bytes.
     package mutating func truncate(to length: Int) {
-        precondition(length <= count, "a buffer can only be cut shorter")
-        count = length
+        precondition(length <= used, "a buffer can only be cut shorter")
+        used = length
     }
 
     /// Drops the first `length` bytes and moves the rest to the front.
     package mutating func removeFirst(_ length: Int) {
-        precondition(length >= 0 && length <= count, "a buffer cannot lose more than it holds")
-        memmove(base, base + length, count - length)
-        count -= length
+        precondition(length >= 0 && length <= used, "a buffer cannot lose more than it holds")
+        memmove(base, base + length, used - length)
+        used -= length
     }
 
     /// Gives memory above `limit` bytes back; the content must be shorter.
     package mutating func shrink(to limit: Int) {
-        guard capacity > limit, count <= limit, let moved = realloc(base, limit + Self.padding) else { return }
+        guard room > limit, used <= limit, let moved = realloc(base, limit + Self.padding) else { return }
         base = moved
-        capacity = limit
+        room = limit
     }
 
-    @inline(__always)
+    @inlinable
     package mutating func append(_ byte: UInt8) {
         reserve(1)
-        base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
-        count += 1
+        base.storeBytes(of: byte, toByteOffset: used, as: UInt8.self)
+        used += 1
     }
 
-    @inline(__always)
+    @inlinable
     package mutating func append(_ source: UnsafeRawBufferPointer) {
         guard let start = source.baseAddress else { return }
         reserve(source.count)
-        memcpy(base + count, start, source.count)
-        count += source.count
+        (base + used).copyMemory(from: start, byteCount: source.count)
+        used += source.count
     }
 
-    @inline(__always)
+    @inlinable
     package mutating func append(_ text: StaticString) {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -114,45 +120,45 @@ package struct ByteBuffer: ~Copyable {
             if overflow { break }
             limit = next
         }
-        var position = count + length
+        var position = used + length
         repeat {
             position -= 1
             base.storeBytes(of: UInt8(ascii: "0") + UInt8(rest % 10), toByteOffset: position, as: UInt8.self)
             rest /= 10
-        } while position > count
-        count += length
+        } while position > used
+        used += length
     }
 
     /// Appends a little-endian integer of its own width.
-    @inline(__always)
+    @inlinable
     package mutating func append<Integer: FixedWidthInteger>(littleEndian value: Integer) {
         let size = MemoryLayout<Integer>.size
         reserve(size)
-        base.storeBytes(of: value.littleEndian, toByteOffset: count, as: Integer.self)
-        count += size
+        base.storeBytes(of: value.littleEndian, toByteOffset: used, as: Integer.self)
+        used += size
     }
 
     /// Lets `body` write up to `limit` bytes behind the content; what it returns becomes content.
-    @inline(__always)
+    @inlinable
     package mutating func append(
         upTo limit: Int,
         _ body: (UnsafeMutableRawBufferPointer) throws -> Int
     ) rethrows {
         reserve(limit)
-        let written = try body(UnsafeMutableRawBufferPointer(start: base + count, count: limit))
+        let written = try body(UnsafeMutableRawBufferPointer(start: base + used, count: limit))
         precondition(written <= limit, "wrote past the room that was asked for")
-        count += written
+        used += written
     }
 
     /// Overwrites content that is there already.
     package mutating func replace(at offset: Int, with source: UnsafeRawBufferPointer) {
-        precondition(offset >= 0 && offset + source.count <= count, "outside the content")
-        if let start = source.baseAddress { memcpy(base + offset, start, source.count) }
+        precondition(offset >= 0 && offset + source.count <= used, "outside the content")
+        if let start = source.baseAddress { (base + offset).copyMemory(from: start, byteCount: source.count) }
     }
 
     /// Overwrites a range of the content with one byte.
     package mutating func fill(_ range: Range<Int>, with byte: UInt8) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "outside the content")
+        precondition(range.lowerBound >= 0 && range.upperBound <= used, "outside the content")
         memset(base + range.lowerBound, Int32(byte), range.count)
     }
 }

@@ -22,8 +22,13 @@ package final class ChildProcess {
     /// Starts the program at `path`.
     ///
     /// - Parameters:
+    ///   - path: the program's file.
+    ///   - arguments: the words behind its name.
     ///   - environment: replaces the inherited one; nil keeps it.
-    ///   - input, output, errors: files to read from and write to; nil inherits this program's own.
+    ///   - input: a file to read from; nil inherits this program's own input, and so for the other two.
+    ///   - output: a file that is appended to.
+    ///   - errors: a file that is appended to.
+    /// - Throws: when it can't be started.
     package init(
         _ path: String,
         _ arguments: [String],

@@ -20,8 +20,10 @@ package struct File: ~Copyable {
     /// Opens `path`.
     ///
     /// - Parameters:
+    ///   - path: where it is.
     ///   - flags: `open(2)` flags; O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK are added.
     ///   - mode: permissions of a created file, set exactly, whatever the umask.
+    /// - Throws: what `open(2)` or `fchmod(2)` says; nothing is left open then.
     ///   - followLinks: leaves O_NOFOLLOW out; for files that people name, which Kubernetes mounts as links.
     package init(
         opening path: String,

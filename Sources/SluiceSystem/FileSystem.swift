@@ -111,7 +111,7 @@ package enum FileSystem {
         }
     }
 
-    /// - Parameter body: gets a name, behind which a zero stands, and the folder's descriptor.
+    /// Calls `body` with each name, behind which a zero stands, and the folder's descriptor.
     private static func forEachEntry(
         in path: String,
         _ body: (UnsafeRawBufferPointer, Int32) -> Void
@@ -202,6 +202,7 @@ package enum FileSystem {
     ///   - path: the file.
     ///   - limit: the most bytes it may have.
     ///   - followLinks: true for files that people name, such as the configuration, which Kubernetes mounts as links.
+    /// - Returns: its bytes.
     /// - Throws: EFBIG when it is larger than `limit` bytes; EINVAL when it is no regular file.
     package static func contents(
         of path: String,

@@ -79,7 +79,10 @@ struct RelayBenchmark: Command {
         stub.wait()
         guard ending.code == 0 else {
             let errors = (try? FileSystem.contents(of: "\(folder)/relay.err", limit: 1 << 20)) ?? []
-            throw CommandError(.software, "the drain ended with \(ending.code): \(String(decoding: errors, as: UTF8.self))")
+            throw CommandError(
+                .software,
+                "the drain ended with \(ending.code): \(String(decoding: errors, as: UTF8.self))"
+            )
         }
         try FileSystem.removeTree(folder)
         return Run(
@@ -108,10 +111,14 @@ struct RelayBenchmark: Command {
             return
         }
         func rounded(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
-        try output.line("events                     \(events), \(runs[0].contentBytes >> 20) MiB of NDJSON, \(runs.count) runs")
-        try output.line("events/s, median           \(Int(rates[middle])) (\(Int(rates[0])) to \(Int(rates[rates.count - 1])))")
+        try output.line(
+            "events                     \(events), \(runs[0].contentBytes >> 20) MiB of NDJSON, \(runs.count) runs"
+        )
+        try output.line(
+            "events/s, median           \(Int(rates[middle])) (\(Int(rates[0])) to \(Int(rates[rates.count - 1])))"
+        )
         try output.line("CPU s per million events   \(rounded(cpu[middle]))")
-        try output.line("RssAnon, largest           \(rounded(Double(memory) / 1048576)) MiB")
+        try output.line("RssAnon, largest           \(rounded(Double(memory) / 1_048_576)) MiB")
         try output.line("disk bytes per event       \(rounded(disk))")
     }
 }

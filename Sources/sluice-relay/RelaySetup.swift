@@ -98,7 +98,13 @@ struct RelaySetup {
     /// Runs a relay on a thread of its own, and hands signals to it.
     ///
     /// - Parameters:
+    ///   - mode: a sidecar or a drain.
+    ///   - folder: the spool.
+    ///   - metrics: what is counted.
+    ///   - heartbeat: beats each turn of the loop.
     ///   - onProgress: told the records resolved so far, on that thread.
+    /// - Returns: what was done.
+    /// - Throws: when the spool can't be used, or no longer.
     func run(
         _ mode: RelayOptions.Mode,
         in folder: SpoolFolder,

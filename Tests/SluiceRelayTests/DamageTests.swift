@@ -95,7 +95,9 @@ struct DamageTests {
         let fixture = try RelayFixture()
         let original = try Original(fixture)
         var generator = SystemRandomNumberGenerator()
-        let places = original.bytes.indices.filter { $0 % 3 == 1 }.map { ($0, UInt8.random(in: 0..<8, using: &generator)) }
+        let places = original.bytes.indices.filter { $0 % 3 == 1 }.map {
+            ($0, UInt8.random(in: 0..<8, using: &generator))
+        }
         let summary = try drain(
             fixture,
             places.map { place, bit in

@@ -25,7 +25,9 @@ struct DeliveryTests {
         let upstream = Upstream()
         let fixture = try RelayFixture(upstream)
         for segment in 0..<5 {
-            try fixture.seal((0..<40).map { RelayFixture.record("\(segment)-\($0)", timestamp: 1_796_000_000 + $0 % 4) })
+            try fixture.seal(
+                (0..<40).map { RelayFixture.record("\(segment)-\($0)", timestamp: 1_796_000_000 + $0 % 4) }
+            )
         }
         #expect(try fixture.drain().counts.delivered == 200)
         #expect(upstream.requests.count == 4)
@@ -239,7 +241,8 @@ struct DeliveryTests {
 
     @Test func `a request in flight at a stop is awaited, the rest goes back`() throws {
         let upstream = Upstream { _, number in
-            number == 0 ? .drip(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8), every: .milliseconds(10)) : nil
+            number == 0
+                ? .drip(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8), every: .milliseconds(10)) : nil
         }
         let fixture = try RelayFixture(upstream)
         fixture.options.mode = .run

@@ -240,7 +240,10 @@ extension Chunk {
     static func sample(_ count: Int, family: Int) -> Chunk {
         let chunk = Chunk(family: family)
         for index in 0..<count {
-            chunk.append(UnsafeRawBufferPointer(start: nil, count: 0), of: RecordReference(slot: 0, frameOffset: 0, index: index))
+            chunk.append(
+                UnsafeRawBufferPointer(start: nil, count: 0),
+                of: RecordReference(slot: 0, frameOffset: 0, index: index)
+            )
         }
         return chunk
     }

@@ -32,14 +32,16 @@ struct EventTransformTests {
         #"{"received_at":1796000010,"collection":"reports","timestamp":1796000000,"# + extra + #""trusted":"# + trusted
             + #","envelope":{"event":"report_exported","event_id":"evt_1","occurred_at":1796000000,"#
             + #""anonymous_id":"anon_1","session_id":"ses_1","# + envelope
-            + #""app_version":"4.8.0","build_number":"842","platform":"ios","schema_version":1,"properties":"# + properties
+            + #""app_version":"4.8.0","build_number":"842","platform":"ios","schema_version":1,"properties":"#
+            + properties
             + "}}"
     }
 
     @Test func `an event is flat: envelope, trusted fields, what the server noted, experiments, properties`() throws {
         let text = try event(
             record(
-                extra: #""timestamp_corrected":true,"client_sent_at":1796000005,"contract":{"version":"2026-1","hash":"00"},"environment":"staging","#,
+                extra:
+                    #""timestamp_corrected":true,"client_sent_at":1796000005,"contract":{"version":"2026-1","hash":"00"},"environment":"staging","#,
                 trusted: #"{"user_id":"usr_42","account_id":"acc_7"}"#,
                 envelope: #""sequence":3,"experiments":{"new_export":"b"},"#
             )
