@@ -175,7 +175,7 @@ struct SpoolStatusReading {
             let reading = try folder.read(file, parser: parser) { (item) throws(SpoolError) in
                 guard seen.insert(item.origin).inserted else { return }
                 records += item.records
-                if item.recordToken == nil { damaged += item.records }
+                if item.recordToken == nil, item.entry.damage != nil { damaged += item.records }
                 if item.records > 0 { content.reasons[item.reason, default: 0] += item.records }
             }
             if !reading.isWhole { content.unreadableFiles.append(file.path) }
