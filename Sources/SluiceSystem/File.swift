@@ -23,8 +23,8 @@ package struct File: ~Copyable {
     ///   - path: where it is.
     ///   - flags: `open(2)` flags; O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK are added.
     ///   - mode: permissions of a created file, set exactly, whatever the umask.
-    /// - Throws: what `open(2)` or `fchmod(2)` says; nothing is left open then.
     ///   - followLinks: leaves O_NOFOLLOW out; for files that people name, which Kubernetes mounts as links.
+    /// - Throws: what `open(2)` or `fchmod(2)` says; nothing is left open then.
     package init(
         opening path: String,
         _ flags: Int32,
