@@ -39,7 +39,11 @@ package struct EventJudge: ~Copyable {
 
     static let maximumExperiments = 16
 
-    /// - Parameter identitySeed: what `EventVerdict.identity` is seeded with, so that nobody can foresee it.
+    /// Makes a judge.
+    ///
+    /// - Parameters:
+    ///   - limits: what a batch and an event may take.
+    ///   - identitySeed: what `EventVerdict.identity` is seeded with, so that nobody can foresee it.
     package init(limits: EventLimits = EventLimits(), identitySeed: UInt64 = 0) {
         self.limits = limits
         self.identitySeed = identitySeed
