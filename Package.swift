@@ -64,7 +64,7 @@ let package = Package(
         module("SluiceTelemetry", uses: ["SluiceSystem"]),
         module(
             "SluiceCommands",
-            uses: ["SluiceJSON", "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]
+            uses: ["SluiceEvents", "SluiceJSON", "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]
         ),
         module(
             "SluiceRelay",

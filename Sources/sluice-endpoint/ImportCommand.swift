@@ -45,20 +45,24 @@ struct ImportCommand: Command {
     }
 
     func run(_ context: CommandContext) async throws -> ExitCode {
-        let setup = try EndpointSetup(source)
-        let contract = try setup.contract()
+        let configuration = try source.load()
+        guard let contract = try configuration.contract() else {
+            throw ConfigurationError([
+                "endpoint.contract: a contract is needed to tell which events are taken; name its file with --contract FILE"
+            ])
+        }
         // A mistyped name is told before anything is written.
         for file in files where file != "-" && access(file, R_OK) != 0 {
             throw SystemError(call: "open", path: file, errno: errno)
         }
-        let folder = try SpoolFolder.open(setup.configuration.spool.path, role: .writer)
+        let folder = try SpoolFolder.open(configuration.spool.path, role: .writer)
         let writer = SegmentWriter(
             spool: folder,
             ledger: try Ledger(in: folder),
-            options: try setup.writerOptions(root: folder.root)
+            options: try configuration.segmentWriterOptions(root: folder.root)
         )
-        let bar = ProgressBar("import", log: context.logOutput(setup.configuration))
-        var importer = Importer(contract, under: admission(setup), limits: setup.limits, into: writer)
+        let bar = ProgressBar("import", log: context.logOutput(configuration))
+        var importer = Importer(contract, under: admission(configuration), limits: configuration.eventLimits, into: writer)
         do {
             try take(with: &importer, bar)
             try importer.finish()
@@ -77,13 +81,13 @@ struct ImportCommand: Command {
         return importer.tally.rejectedCount > 0 ? .badData : .ok
     }
 
-    private func admission(_ setup: EndpointSetup) -> Admission {
+    private func admission(_ configuration: Configuration) -> Admission {
         Admission(
             receivedAt: SystemClock.system.wallSeconds,
-            collection: setup.configuration.endpoint.collection,
-            clock: isBackfill ? .off : setup.clock,
+            collection: configuration.endpoint.collection,
+            clock: isBackfill ? .off : configuration.clockPolicy,
             isServer: true,
-            environment: setup.configuration.endpoint.environment
+            environment: configuration.endpoint.environment
         )
     }
 

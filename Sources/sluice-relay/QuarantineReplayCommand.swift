@@ -39,8 +39,8 @@ struct QuarantineReplayCommand: Command {
     func run(_ context: CommandContext) async throws -> ExitCode {
         let configuration = try editing.configuration()
         var review = ReplayReview(
-            contract: try Self.contract(configuration),
-            clock: Self.clock(configuration),
+            contract: try configuration.contract(),
+            clock: configuration.clockPolicy,
             acceptsClock: acceptsClock
         )
         let report = try editing.run(.replay, verb: "Put back", configuration, context) {
@@ -56,36 +56,6 @@ struct QuarantineReplayCommand: Command {
             context.note("completed \(ProgressText.counted(report.completed, "move")) of an earlier run first")
         }
         return QuarantineEditing.exitCode(report)
-    }
-
-    private static func contract(_ configuration: Configuration) throws -> Contract? {
-        guard let path = configuration.endpoint.contract else { return nil }
-        do throws(ContractError) {
-            return try Contract(file: path)
-        } catch {
-            throw CommandError(.configuration, error.description)
-        }
-    }
-
-    private static func clock(_ configuration: Configuration) -> ClockPolicy {
-        let clock = configuration.clock
-        return ClockPolicy(
-            maximumAge: clock.maxAgeSeconds,
-            onAge: ClockPolicy.Action(clock.maxAgeAction),
-            maximumFuture: clock.maxFutureSeconds,
-            onFuture: ClockPolicy.Action(clock.maxFutureAction)
-        )
-    }
-}
-
-extension ClockPolicy.Action {
-    fileprivate init(_ action: Configuration.ClockAction) {
-        switch action {
-        case .reject: self = .reject
-        case .quarantine: self = .quarantine
-        case .clamp: self = .clamp
-        case .off: self = .off
-        }
     }
 }
 
