@@ -67,3 +67,23 @@ static inline void sluice_prefetch(const void *address) { __builtin_prefetch(add
 static inline const void *sluice_find(const void *text, size_t length, const void *part, size_t part_length) {
     return memmem(text, length, part, part_length);
 }
+
+// epoll(7) without its header, which would bring types of its own that Swift takes from Glibc.
+struct __attribute__((packed)) sluice_epoll_event {
+    uint32_t events;
+    uint64_t mark;
+};
+
+static inline int sluice_epoll_create(void) {
+    return (int)syscall(SYS_epoll_create1, 02000000);
+}
+
+// Adds (1) or changes (3) a descriptor that is watched for input (1) and, where wanted, for room (4).
+static inline int sluice_epoll_control(int epoll, int operation, int descriptor, int room, uint64_t mark) {
+    struct sluice_epoll_event event = {room ? 5u : 1u, mark};
+    return (int)syscall(SYS_epoll_ctl, epoll, operation, descriptor, &event);
+}
+
+static inline int sluice_epoll_wait(int epoll, struct sluice_epoll_event *events, int count, int milliseconds) {
+    return (int)syscall(SYS_epoll_wait, epoll, events, count, milliseconds);
+}

@@ -103,6 +103,18 @@ package final class ChildProcess {
         return ending
     }
 
+    /// User and system time so far, in seconds; nil when the program has ended.
+    package var cpuSeconds: Double? {
+        guard let bytes = try? FileSystem.contents(ofProc: "/proc/\(id)/stat") else { return nil }  // ended: no file
+        // The name stands in brackets and may hold anything; utime and stime are the 12th and 13th field behind it.
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let end = text.lastIndex(of: ")") else { return nil }
+        let fields = text[end...].split(separator: " ").dropFirst()
+        guard fields.count > 13 else { return nil }
+        let ticks = fields.dropFirst(11).prefix(2).compactMap { Double($0) }.reduce(0, +)
+        return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     private func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 
     /// A number in kB of `/proc/<id>/status`, such as `RssAnon`, in bytes; nil when the program has ended.

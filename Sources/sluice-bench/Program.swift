@@ -7,7 +7,7 @@ struct Program {
         await CommandTable(
             program: "sluice-bench",
             abstract: "Measures Sluice with its real programs on this machine.",
-            commands: [("relay", RelayBenchmark.self)]
+            commands: [("relay", RelayBenchmark.self), ("endpoint", EndpointBenchmark.self)]
         ).main()
     }
 }

@@ -11,16 +11,19 @@ struct EndpointConfiguration {
     /// Settings that `serve`, `check` and `openapi` take as options.
     static let settings = ["spool.path", "endpoint.contract", "endpoint.listen", "endpoint.admin_listen"]
 
-    let configuration: Configuration
+    private let setup: EndpointSetup
     let contract: Contract
     let policy: EndpointPolicy
 
+    var configuration: Configuration { setup.configuration }
+
     /// - Throws: all problems of settings, contract and keys.
     init(_ source: ConfigurationSource) throws(ConfigurationError) {
-        let configuration = try source.load()
+        let setup = try EndpointSetup(source)
+        let configuration = setup.configuration
         var problems: [String] = []
         let contract = Self.contract(configuration, &problems)
-        var settings = Self.settings(configuration)
+        var settings = Self.settings(setup)
         if let proxies = NetworkList(parsing: configuration.auth.trustedProxies) {
             settings.trustedProxies = proxies
         } else {
@@ -29,7 +32,7 @@ struct EndpointConfiguration {
         let tokens = Self.tokens(configuration.auth, &problems)
         if let contract { problems += Self.contradictions(configuration, contract) }
         guard let contract, problems.isEmpty else { throw ConfigurationError(problems) }
-        self.configuration = configuration
+        self.setup = setup
         self.contract = contract
         policy = EndpointPolicy(settings, contract: contract, tokens: tokens)
     }
@@ -54,22 +57,13 @@ struct EndpointConfiguration {
         }
     }
 
-    private static func settings(_ configuration: Configuration) -> EndpointPolicy.Settings {
+    private static func settings(_ setup: EndpointSetup) -> EndpointPolicy.Settings {
+        let configuration = setup.configuration
         let endpoint = configuration.endpoint
         var settings = EndpointPolicy.Settings()
         settings.path = endpoint.path
-        settings.limits = EventLimits(
-            maximumBodyBytes: endpoint.maxBodyBytes,
-            maximumEvents: endpoint.maxEvents,
-            maximumEventBytes: endpoint.maxEventBytes,
-            maximumProperties: endpoint.maxProperties
-        )
-        settings.clock = ClockPolicy(
-            maximumAge: configuration.clock.maxAgeSeconds,
-            onAge: action(configuration.clock.maxAgeAction),
-            maximumFuture: configuration.clock.maxFutureSeconds,
-            onFuture: action(configuration.clock.maxFutureAction)
-        )
+        settings.limits = setup.limits
+        settings.clock = setup.clock
         settings.collection = endpoint.collection
         settings.environment = endpoint.environment
         settings.clients = configuration.clients.map { name, client in
@@ -83,15 +77,6 @@ struct EndpointConfiguration {
         settings.maximumBufferedBytes = endpoint.maxBufferedBytes
         settings.maximumInflationRatio = endpoint.maxInflationRatio
         return settings
-    }
-
-    private static func action(_ action: Configuration.ClockAction) -> ClockPolicy.Action {
-        switch action {
-        case .reject: .reject
-        case .quarantine: .quarantine
-        case .clamp: .clamp
-        case .off: .off
-        }
     }
 
     private static func limit(_ limit: Configuration.RateLimit) -> RateLimit {
@@ -130,17 +115,12 @@ struct EndpointConfiguration {
         return server
     }
 
-    func setup(_ spool: SpoolFolder) throws(SystemError) -> EndpointStart {
-        var setup = EndpointStart(server: server)
-        setup.writer.sealBytes = configuration.spool.segmentBytes
-        setup.writer.sealAge = configuration.spool.segmentAge
-        setup.writer.maximumBufferedBytes = configuration.endpoint.maxBufferedBytes
-        setup.writer.maximumSpoolBytes = configuration.spool.maxBytes
-        setup.writer.stallLimit = configuration.endpoint.commitTimeout
-        var least = configuration.spool.minFreeBytes
-        if least == 0 { least = min(try FileSystem.totalBytes(at: spool.root) / 64, 256 << 20) }
-        setup.writer.minimumFreeBytes = least
-        setup.shutdownGrace = configuration.endpoint.shutdownGrace
-        return setup
+    func start(in spool: SpoolFolder) throws(SystemError) -> EndpointStart {
+        var start = EndpointStart(server: server)
+        start.writer = try setup.writerOptions(root: spool.root)
+        start.writer.maximumBufferedBytes = configuration.endpoint.maxBufferedBytes
+        start.writer.stallLimit = configuration.endpoint.commitTimeout
+        start.shutdownGrace = configuration.endpoint.shutdownGrace
+        return start
     }
 }

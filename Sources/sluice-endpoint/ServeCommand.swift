@@ -60,7 +60,7 @@ struct ServeCommand: Command {
             try AdminListener($0, hosts: configuration.endpoint.adminHosts, registry: registry, health: health)
         }
         let endpoint = try Endpoint(
-            loaded.setup(spool),
+            loaded.start(in: spool),
             policy: loaded.policy,
             spool: spool,
             registry: registry,

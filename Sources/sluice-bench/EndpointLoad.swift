@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SluiceCommands
+import SluiceSystem
+
+/// Clients that post batches over keep-alive connections, all on one thread.
+final class EndpointLoad {
+    private struct Connection {
+        var descriptor: Int32
+        var sent = 0
+        var begunAt: Int64 = 0
+        var received = 0
+        /// Bytes of the whole answer; 0 until its head is here.
+        var expected = 0
+    }
+
+    private static let answerBytes = 64 << 10
+
+    private var connections: [Connection] = []
+    private var idle: [Int32] = []
+    private let poll: EventPoll
+    private let batch: Int
+    /// One request for each connection, of equal length.
+    private let requests: UnsafeMutableRawBufferPointer
+    private let requestBytes: Int
+    /// Where the events' numbers stand in a request: 16 digits each.
+    private let places: [Int]
+    private let answer = UnsafeMutableRawBufferPointer.allocate(byteCount: answerBytes, alignment: 16)
+    private var nextEvent: UInt64 = 0
+    private var latencies: [Int32] = []
+    private(set) var accepted = 0
+
+    init(port: UInt16, connections count: Int, batch: Int, idle: Int) throws {
+        self.batch = batch
+        poll = try EventPoll()
+        let template = Self.template(batch)
+        places = template.places
+        requestBytes = template.bytes.count
+        requests = .allocate(byteCount: requestBytes * count, alignment: 16)
+        for index in 0..<count {
+            UnsafeMutableRawBufferPointer(rebasing: requests[index * requestBytes..<(index + 1) * requestBytes])
+                .copyBytes(from: template.bytes)
+        }
+        for _ in 0..<idle { self.idle.append(try Self.connected(port)) }
+        for index in 0..<count {
+            let descriptor = try Self.connected(port)
+            connections.append(Connection(descriptor: descriptor))
+            poll.watch(descriptor, mark: index)
+        }
+        for descriptor in self.idle { try postOnce(descriptor) }
+    }
+
+    deinit {
+        for descriptor in idle + connections.map(\.descriptor) { close(descriptor) }
+        requests.deallocate()
+        answer.deallocate()
+    }
+
+    private static func template(_ batch: Int) -> (bytes: [UInt8], places: [Int]) {
+        var body = "{\"events\":["
+        var offsets: [Int] = []
+        let now = SystemClock.system.wallSeconds
+        for number in 0..<batch {
+            if number > 0 { body += "," }
+            body += "{\"event\":\"report_exported\",\"event_id\":\"evt_01J8ZC2M4Q6T8V"
+            offsets.append(body.utf8.count)
+            body += "0000000000000000\",\"occurred_at\":\(now),\"client_sent_at\":\(now),\"sequence\":\(number),"
+            body += "\"anonymous_id\":\"anon_01J8ZC2M4Q6T8VW0Y2A4C6E8GJ\",\"session_id\":\"ses_01J8ZC2M4Q6T8VW0Y2A4C6E8GK\","
+            body += "\"user_id\":null,\"app_version\":\"4.8.0\",\"build_number\":\"842\",\"platform\":\"ios\",\"schema_version\":1,"
+            body += "\"properties\":{\"report_type\":\"retention\",\"row_count\":\(18420 + number),\"locale\":\"de_DE\","
+            body += "\"duration_ms\":\(900 + number * 7),\"is_shared\":true}}"
+        }
+        body += "]}"
+        let head = "POST /api/mobile-events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            + "User-Agent: sluice-bench\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        return (Array((head + body).utf8), offsets.map { $0 + head.utf8.count })
+    }
+
+    private static func connected(_ port: UInt16) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let code = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard descriptor >= 0, code == 0 else { throw SystemError(call: "connect", path: "127.0.0.1:\(port)", errno: errno) }
+        var one: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+        return descriptor
+    }
+
+    private func postOnce(_ descriptor: Int32) throws {
+        number(0)
+        _ = send(descriptor, requests.baseAddress, requestBytes, 0)
+        guard recv(descriptor, answer.baseAddress, answer.count, 0) > 0 else {
+            throw CommandError(.software, "an idle connection got no answer")
+        }
+    }
+
+    // MARK: - Driving
+
+    /// Posts until `events` are accepted; `sample` is called now and then.
+    func run(events: Int, sample: () -> Void) throws {
+        let requestCount = max(connections.count, events / batch)
+        latencies.reserveCapacity(requestCount)
+        for index in connections.indices {
+            _ = fcntl(connections[index].descriptor, F_SETFL, O_NONBLOCK)
+            try begin(index)
+        }
+        var begun = connections.count
+        var sampledAt: Int64 = 0
+        while latencies.count < requestCount {
+            try poll.wait(milliseconds: 20_000) { index in
+                guard try proceed(index), begun < requestCount else { return }
+                begun += 1
+                try begin(index)
+            }
+            let now = SystemClock.system.monotonicNanoseconds()
+            if now - sampledAt > 100_000_000 {
+                sampledAt = now
+                sample()
+            }
+        }
+    }
+
+    /// Milliseconds that a share of the requests took at most.
+    func latency(_ share: Double) -> Double {
+        let sorted = latencies.sorted()
+        return Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]) / 1000
+    }
+
+    private func begin(_ index: Int) throws {
+        number(index)
+        connections[index].sent = 0
+        connections[index].received = 0
+        connections[index].expected = 0
+        connections[index].begunAt = SystemClock.system.monotonicNanoseconds()
+        try push(index)
+    }
+
+    /// Gives the events of a request numbers of their own.
+    private func number(_ index: Int) {
+        for place in places {
+            var rest = nextEvent
+            nextEvent += 1
+            var position = index * requestBytes + place + 15
+            for _ in 0..<10 {
+                requests[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+                position -= 1
+            }
+        }
+    }
+
+    private func push(_ index: Int) throws {
+        let connection = connections[index]
+        let start = requests.baseAddress.map { $0 + index * requestBytes + connection.sent }
+        let count = send(connection.descriptor, start, requestBytes - connection.sent, Int32(MSG_NOSIGNAL))
+        if count < 0 && errno != EAGAIN {
+            throw CommandError(.software, "the endpoint broke a connection: \(String(cString: strerror(errno)))")
+        }
+        connections[index].sent += max(0, count)
+        let isDone = connections[index].sent == requestBytes
+        if !isDone || connection.sent > 0 {
+            poll.watch(connection.descriptor, mark: index, forRoom: !isDone, isNew: false)
+        }
+    }
+
+    /// Reads what came.
+    ///
+    /// - Returns: whether the answer is complete.
+    private func proceed(_ index: Int) throws -> Bool {
+        if connections[index].sent < requestBytes { try push(index) }
+        let count = recv(connections[index].descriptor, answer.baseAddress, answer.count, 0)
+        if count < 0 && errno == EAGAIN { return false }
+        guard count > 0 else { throw CommandError(.software, "the endpoint closed a connection") }
+        if connections[index].expected == 0 {
+            let piece = UnsafeRawBufferPointer(rebasing: answer[..<count])
+            connections[index].expected = try Self.length(of: piece)
+            guard piece.contains(part: Self.noneRejected) || connections[index].expected > count else {
+                throw CommandError(.software, "the endpoint rejected events")
+            }
+        }
+        connections[index].received += count
+        guard connections[index].received >= connections[index].expected else { return false }
+        let nanoseconds = SystemClock.system.monotonicNanoseconds() - connections[index].begunAt
+        latencies.append(Int32(truncatingIfNeeded: nanoseconds / 1000))
+        accepted += batch
+        return true
+    }
+
+    private static let noneRejected = Array("\"rejected\":[]".utf8)
+    private static let ok = Array("HTTP/1.1 200 ".utf8)
+    private static let lengthName = Array("Content-Length: ".utf8)
+
+    /// Bytes of an answer, head included; its head must be here.
+    private static func length(of piece: UnsafeRawBufferPointer) throws -> Int {
+        guard piece.starts(with: ok) else {
+            throw CommandError(.software, "the endpoint answered \(String(decoding: piece.prefix(400), as: UTF8.self))")
+        }
+        var line = 0
+        var length = 0
+        for index in piece.indices.dropLast() where piece[index] == 0x0D && piece[index + 1] == 0x0A {
+            if index == line { return index + 2 + length }
+            let text = UnsafeRawBufferPointer(rebasing: piece[line..<index])
+            if text.starts(with: lengthName) {
+                length = Int(String(decoding: text.dropFirst(lengthName.count), as: UTF8.self)) ?? 0
+            }
+            line = index + 2
+        }
+        throw CommandError(.software, "an answer's head came in pieces")
+    }
+}
