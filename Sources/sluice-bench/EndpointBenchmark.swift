@@ -71,7 +71,8 @@ struct EndpointBenchmark: Command {
         let endpoint = try ChildProcess(
             try Bench.program("sluice-endpoint"),
             [
-                "serve", "--spool", "\(folder)/spool", "--contract", contract, "--listen", "127.0.0.1:0", "--admin", "off",
+                "serve", "--spool", "\(folder)/spool", "--contract", contract, "--listen", "127.0.0.1:0", "--admin",
+                "off",
             ],
             environment: [
                 "SLUICE_RATE_LIMIT_USER=0", "SLUICE_RATE_LIMIT_ANONYMOUS=0", "SLUICE_RATE_LIMIT_ADDRESS=0",
@@ -137,13 +138,15 @@ struct EndpointBenchmark: Command {
             )
             return
         }
-        try output.line("events                     \(events) in batches of \(batch), \(connections) connections, \(runs.count) runs")
+        try output.line(
+            "events                     \(events) in batches of \(batch), \(connections) connections, \(runs.count) runs"
+        )
         try output.line(
             "events/s, median           \(Int(middle.rate)) (\(Int(sorted[0].rate)) to \(Int(sorted[runs.count - 1].rate)))"
         )
         try output.line("answer, p50 and p99        \(rounded(middle.median)) ms, \(rounded(middle.p99)) ms")
         try output.line("fdatasync here, p99        \(rounded(middle.syncP99)) ms")
         try output.line("CPU s per million events   \(rounded(middle.cpuPerMillion))")
-        try output.line("RssAnon, largest           \(rounded(Double(memory) / 1048576)) MiB")
+        try output.line("RssAnon, largest           \(rounded(Double(memory) / 1_048_576)) MiB")
     }
 }

@@ -65,13 +65,17 @@ final class EndpointLoad {
             body += "{\"event\":\"report_exported\",\"event_id\":\"evt_01J8ZC2M4Q6T8V"
             offsets.append(body.utf8.count)
             body += "0000000000000000\",\"occurred_at\":\(now),\"client_sent_at\":\(now),\"sequence\":\(number),"
-            body += "\"anonymous_id\":\"anon_01J8ZC2M4Q6T8VW0Y2A4C6E8GJ\",\"session_id\":\"ses_01J8ZC2M4Q6T8VW0Y2A4C6E8GK\","
-            body += "\"user_id\":null,\"app_version\":\"4.8.0\",\"build_number\":\"842\",\"platform\":\"ios\",\"schema_version\":1,"
-            body += "\"properties\":{\"report_type\":\"retention\",\"row_count\":\(18420 + number),\"locale\":\"de_DE\","
+            body +=
+                "\"anonymous_id\":\"anon_01J8ZC2M4Q6T8VW0Y2A4C6E8GJ\",\"session_id\":\"ses_01J8ZC2M4Q6T8VW0Y2A4C6E8GK\","
+            body +=
+                "\"user_id\":null,\"app_version\":\"4.8.0\",\"build_number\":\"842\",\"platform\":\"ios\",\"schema_version\":1,"
+            body +=
+                "\"properties\":{\"report_type\":\"retention\",\"row_count\":\(18420 + number),\"locale\":\"de_DE\","
             body += "\"duration_ms\":\(900 + number * 7),\"is_shared\":true}}"
         }
         body += "]}"
-        let head = "POST /api/mobile-events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        let head =
+            "POST /api/mobile-events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
             + "User-Agent: sluice-bench\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
         return (Array((head + body).utf8), offsets.map { $0 + head.utf8.count })
     }
@@ -87,7 +91,9 @@ final class EndpointLoad {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard descriptor >= 0, code == 0 else { throw SystemError(call: "connect", path: "127.0.0.1:\(port)", errno: errno) }
+        guard descriptor >= 0, code == 0 else {
+            throw SystemError(call: "connect", path: "127.0.0.1:\(port)", errno: errno)
+        }
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         return descriptor
