@@ -24,8 +24,6 @@ final class BodyBudget: Sendable {
         var lookedAt: Int64 = .min
     }
 
-    /// A body younger than this is never the slowest.
-    private static let patienceNanoseconds: Int64 = 1_000_000_000
     private static let lookNanoseconds: Int64 = 50_000_000
 
     private let state = Mutex(State())
@@ -92,8 +90,9 @@ final class BodyBudget: Sendable {
         if state.lookedAt != .min && now - state.lookedAt < Self.lookNanoseconds { return nil }
         state.lookedAt = now
         var found: (rate: Double, body: RequestState)?
-        for body in state.bodies where body !== request && now - body.beganAt >= Self.patienceNanoseconds {
-            let rate = Double(body.charge) / Double(now - body.beganAt)
+        let age = Int64(request.policy.settings.slowBodyAge / .nanoseconds(1))
+        for body in state.bodies where body !== request && now - body.beganAt >= age {
+            let rate = Double(body.charge) / Double(max(1, now - body.beganAt))
             if found.map({ rate < $0.rate }) ?? true { found = (rate, body) }
         }
         return found?.body.ticket

@@ -48,6 +48,8 @@ package final class EndpointPolicy: Sendable {
         package var trustedProxies = NetworkList()
         package var maximumBufferedBytes = 32 << 20
         package var maximumInflationRatio = 100
+        /// A body younger than this is never given up as the slowest.
+        package var slowBodyAge = Duration.seconds(1)
 
         package init() {}
     }

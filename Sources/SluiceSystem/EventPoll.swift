@@ -14,11 +14,8 @@ package final class EventPoll {
 
     deinit { close(descriptor) }
 
-    /// Watches for input, and for room to write too when that is asked for.
-    ///
-    /// - Parameters:
-    ///   - mark: what `wait` hands out for it.
-    ///   - isNew: false changes what a known descriptor is watched for.
+    /// Watches for input, and for room to write too when that is asked for; `mark` is what `wait` hands out, and `isNew` is
+    /// false to change what a known descriptor is watched for.
     package func watch(_ file: Int32, mark: Int, forRoom: Bool = false, isNew: Bool = true) {
         _ = sluice_epoll_control(descriptor, isNew ? 1 : 3, file, forRoom ? 1 : 0, UInt64(mark))
     }
