@@ -32,7 +32,7 @@ extension Relay {
         if recovered > 0 {
             logger.notice(
                 "Segments of ended writers recovered",
-                metadata: ["segments": .init(integerLiteral: recovered)]
+                metadata: ["segments": .integer(recovered)]
             )
         }
         for problem in recovery.problems where toldProblems.count < 1000 && toldProblems.insert(problem).inserted {
@@ -40,7 +40,7 @@ extension Relay {
         }
         let adopted = try worker.adoptOrphans()
         if adopted > 0 {
-            logger.notice("Claims of ended relays taken over", metadata: ["segments": .init(integerLiteral: adopted)])
+            logger.notice("Claims of ended relays taken over", metadata: ["segments": .integer(adopted)])
         }
         for file in worker.takeIgnored() {
             logger.warning("File in the spool left alone", metadata: ["error": .string("\(file)")])
@@ -52,15 +52,14 @@ extension Relay {
     private func open(_ claim: Claim) {
         let name = claim.segment
         do throws(SpoolError) {
-            if claim.isAdopted, case .finished = try ledger.standing(of: name) {
-                // Its relay ended between the `finished` line and the removal.
-                return try worker.remove(name)
-            }
+            let standing = try ledger.standing(of: name)
+            // Its relay ended before the removal, or a loss of power undid it.
+            if case .finished = standing { return try worker.remove(name) }
             let progress = try Progress(of: name, in: folder)
             let slot = freeSlots.last ?? Int32(segments.count)
             let segment = ClaimedSegment(name: name, slot: slot, progress: progress)
             let cursor = try SegmentCursor(segment, path: claim.path)
-            try noteSealed(segment, path: claim.path)
+            try noteSealed(segment, standing, path: claim.path)
             if Int(slot) == segments.count {
                 segments.append(segment)
             } else {
@@ -77,12 +76,18 @@ extension Relay {
         }
     }
 
-    /// Writes the `sealed` line of a segment whose writer did not come to it.
-    private func noteSealed(_ segment: ClaimedSegment, path: String) throws(SpoolError) {
+    /// Writes the `sealed` line of a segment whose writer did not come to it, or whose line a loss of power took.
+    private func noteSealed(
+        _ segment: ClaimedSegment,
+        _ standing: Ledger.Standing,
+        path: String
+    ) throws(SpoolError) {
         let summary = try SegmentSummary(of: path)
         segment.hasFooter = summary.hasFooter
-        if summary.hasFooter { return }
-        try ledger.append([.sealed(segment.name, records: summary.totals.records, isExact: false)])
+        guard case .unknown = standing else { return }
+        try ledger.append([
+            .sealed(segment.name, records: summary.totals.records, isExact: summary.hasFooter)
+        ])
     }
 
     /// Leaves a segment alone that can't be read, such as one of a later version, and says why.

@@ -19,6 +19,7 @@ extension Relay {
             if isClosureAdopted {
                 isClosureAdopted = false
                 destination.reopen()
+                onRoad?(nil)
             }
             return
         }
@@ -29,7 +30,10 @@ extension Relay {
             until: now + min(max(gate.closedUntilMilliseconds - wall, 0), 3_600_000) * 1_000_000,
             attempt: max(1, gate.consecutiveFailures)
         )
-        if destination.adopt(closure) { isClosureAdopted = true }
+        if destination.adopt(closure) {
+            isClosureAdopted = true
+            onRoad?(closure.reason)
+        }
     }
 
     private static func kind(of gate: Gate) -> Destination.Closure.Kind {
@@ -40,6 +44,7 @@ extension Relay {
     /// Tells the log and the other relays that the road was closed or opened.
     func roadChanged(from before: Destination.Closure?, _ now: Int64) {
         isClosureAdopted = false
+        onRoad?(destination.closure?.reason)
         if let closure = destination.closure {
             let seconds = Double(closure.until - now) / 1e9
             let metadata: Logger.Metadata = [

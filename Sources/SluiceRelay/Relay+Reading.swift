@@ -10,6 +10,8 @@ internal import SluiceTelemetry
 extension Relay {
     /// Records that are taken in before answers are looked at again.
     private static let sliceRecords = 1024
+    /// Records that are staged before they are looked up.
+    private static let stagedRecords = 16
 
     /// Chunks that should wait ready, so that the client never runs dry.
     private var wantedChunks: Int { max(16, Int(destination.limit) * 2) }
@@ -24,6 +26,7 @@ extension Relay {
     /// - Returns: whether there may be more to read at once.
     func read(_ now: Int64) throws(SpoolError) -> Bool {
         var budget = Self.sliceRecords
+        defer { admitStaged(now) }
         while budget > 0 && wantsRecords {
             guard let cursor = reading else {
                 if !interrupted.isEmpty && now >= nextInterruptedAt {
@@ -61,7 +64,8 @@ extension Relay {
                 return
             }
             segment.unresolved += 1
-            admit(line, slot: segment.slot, frameOffset: frameOffset, index: index, now)
+            stage(line, slot: segment.slot, frameOffset: frameOffset, index: index)
+            if staged.count >= Self.stagedRecords { admitStaged(now) }
         case .damaged(let offset, let length, let records):
             segment.damage.addDamage(offset: offset, length: length, declaredRecords: records)
         case .tornTail(let offset, let length):
@@ -74,10 +78,19 @@ extension Relay {
         }
     }
 
-    /// Judges one record and puts its event into a group, unless it needs no sending.
-    func admit(_ line: UnsafeRawBufferPointer, slot: Int32, frameOffset: Int, index: Int, _ now: Int64) {
+    /// A record whose event is made, before it is known whether it is a repeat.
+    struct Staged {
+        var record: RecordReference
+        var key: Chunk.Key
+        /// Where its text ends among those of the staged records.
+        var textEnd: Int
+    }
+
+    /// Makes the event of one record; `admitStaged` puts it into a group.
+    ///
+    /// Records are staged some at a time, so that what the duplicate window knows of them is fetched meanwhile.
+    func stage(_ line: UnsafeRawBufferPointer, slot: Int32, frameOffset: Int, index: Int) {
         var record = RecordReference(slot: slot, frameOffset: frameOffset, index: index)
-        let key: Chunk.Key
         do {
             let spooled = try SpooledRecord(try parser.parse(line))
             let origin = origin(of: spooled, record)
@@ -86,33 +99,47 @@ extension Relay {
                 return resolve(record, .quarantined)
             }
             record.origin = origin.fingerprint
-            if spooled.isQuarantined { return quarantine(record, admissionCause(spooled), attempts: 0) }
+            if spooled.isQuarantined { return refuse(record, admissionCause(spooled)) }
             identify(spooled, &record)
+            window?.prefetch(record.fingerprint)
             if record.expiresAt != 0 && isExpired(record.expiresAt) { return resolve(record, .expired) }
-            if let outcome = known(record) { return resolve(record, outcome) }
-            guard fingerprints.insert(record.fingerprint) else {
-                waiting[record.fingerprint, default: []].append(record)
-                return
-            }
             record.timestamp = rounded(spooled.timestamp)
             let collection = number(of: spooled.document.text(spooled.document[spooled.collection]))
-            key = Chunk.Key(collection: collection, timestamp: options.bulk.needsEqualTimestamps ? record.timestamp : 0)
-            scratch.removeAll()
-            try transform.append(spooled, to: &scratch)
+            let timestamp = options.bulk.needsEqualTimestamps ? record.timestamp : 0
+            try transform.append(spooled, to: &stagedTexts)
+            let key = Chunk.Key(collection: collection, timestamp: timestamp)
+            staged.append(Staged(record: record, key: key, textEnd: stagedTexts.count))
         } catch {
-            return quarantine(record, QuarantineCause(.invalidRecord, detail: "\(error)"), attempts: 0)
+            refuse(record, QuarantineCause(.invalidRecord, detail: "\(error)"))
         }
-        group(record, key, now)
     }
 
-    private func group(_ record: RecordReference, _ key: Chunk.Key, _ now: Int64) {
+    /// Puts the staged events into groups, except repeats.
+    func admitStaged(_ now: Int64) {
+        var start = 0
+        for item in staged {
+            let text = UnsafeRawBufferPointer(rebasing: stagedTexts.bytes[start..<item.textEnd])
+            start = item.textEnd
+            if let outcome = known(item.record) {
+                resolve(item.record, outcome)
+            } else if fingerprints.insert(item.record.fingerprint) {
+                group(item.record, item.key, text, now)
+            } else {
+                waiting[item.record.fingerprint, default: []].append(item.record)
+            }
+        }
+        staged.removeAll(keepingCapacity: true)
+        stagedTexts.removeAll()
+    }
+
+    private func group(_ record: RecordReference, _ key: Chunk.Key, _ text: UnsafeRawBufferPointer, _ now: Int64) {
         var chunk = grouper.chunk(for: key, at: now)
-        if chunk.count > 0, chunk.texts.count + scratch.count + chunk.count * 3 + 512 > options.maximumRequestBytes {
+        if chunk.count > 0, chunk.texts.count + text.count + chunk.count * 3 + 512 > options.maximumRequestBytes {
             dispatch(chunk)
             chunk = grouper.chunk(for: key, at: now)
         }
         let before = chunk.count == 0 ? 0 : chunk.cost
-        chunk.append(scratch.bytes, of: record)
+        chunk.append(text, of: record)
         pendingBytes += chunk.cost - before
         if chunk.count >= options.bulk.maximumEvents { dispatch(chunk) }
     }

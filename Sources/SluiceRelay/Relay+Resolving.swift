@@ -136,6 +136,7 @@ extension Relay {
                 summary.segments += 1
             }
             finishing.removeAll()
+            try ledger.foldIfLarge()
         } catch {
             nextFinishAt = now + Self.finishRetry
             finishing.removeAll { segments[Int($0.slot)] !== $0 }
@@ -145,9 +146,21 @@ extension Relay {
 
     // MARK: Quarantine
 
-    /// Puts a record into quarantine, where the next save makes it durable, and notes that outcome.
+    /// Puts a record that was under way into quarantine, and notes that outcome.
     func quarantine(_ record: RecordReference, _ cause: QuarantineCause, attempts: Int) {
-        guard let segment = segments[Int(record.slot)] else { return }
+        if enter(record, cause, attempts: attempts) { settleRecord(record, .quarantined) }
+    }
+
+    /// Puts a record that was never under way into quarantine, and notes that outcome.
+    func refuse(_ record: RecordReference, _ cause: QuarantineCause) {
+        if enter(record, cause, attempts: 0) { resolve(record, .quarantined) }
+    }
+
+    /// Enters a record into its segment's quarantine, where the next save makes it durable.
+    ///
+    /// - Returns: false when its line can't be read again.
+    private func enter(_ record: RecordReference, _ cause: QuarantineCause, attempts: Int) -> Bool {
+        guard let segment = segments[Int(record.slot)] else { return false }
         do throws(SpoolError) {
             let line = try recordLine(record, of: segment)
             let (origin, replays, isObject) = history(of: line, record)
@@ -166,9 +179,9 @@ extension Relay {
             // Nothing is noted: the segment stays, and whoever reads it next meets the record again.
             logger.error("Record stays pending", metadata: ["error": .string(error.description)])
             summary.isWorkLeft = true
-            return
+            return false
         }
-        settleRecord(record, .quarantined)
+        return true
     }
 
     /// Where a record stands in its segment.
@@ -225,8 +238,8 @@ extension Relay {
         segment.counts.damaged += assessment.damagedRecords
         summary.counts.damaged += assessment.damagedRecords
         let metadata: Logger.Metadata = [
-            "segment.name": .string(segment.name.text), "records": .init(integerLiteral: assessment.damagedRecords),
-            "ranges": .init(integerLiteral: assessment.entries.count),
+            "segment.name": .string(segment.name.text), "records": .integer(assessment.damagedRecords),
+            "ranges": .integer(assessment.entries.count),
         ]
         if assessment.damagedRecords > 0 || assessment.tornTails < assessment.entries.count {
             summary.metDamage = true
@@ -271,13 +284,8 @@ extension Relay {
             let line = try recordLine(record, of: segment)
             var padded = ByteBuffer(capacity: line.count)
             padded.append(line)
-            admit(
-                padded.bytes,
-                slot: record.slot,
-                frameOffset: record.frameOffset,
-                index: Int(record.index),
-                clock.monotonicNanoseconds()
-            )
+            stage(padded.bytes, slot: record.slot, frameOffset: record.frameOffset, index: Int(record.index))
+            admitStaged(clock.monotonicNanoseconds())
         } catch {
             logger.error("Record can't be read again", metadata: ["error": .string(error.description)])
             summary.isWorkLeft = true

@@ -65,7 +65,9 @@ package final class Relay {
     let parser = JSONParser(maximumBytes: 64 << 20)
     let quarantineParser = JSONParser(maximumBytes: 64 << 20, maximumDepth: 32)
     var transform: EventTransform
-    var scratch = ByteBuffer(capacity: 64 << 10)
+    /// Records whose events are made, with the events' texts.
+    var staged: [Staged] = []
+    var stagedTexts = ByteBuffer(capacity: 64 << 10)
     var identity = ByteBuffer(capacity: 64 << 10)
     var collections: [[UInt8]] = []
     var collectionNumbers: [[UInt8]: Int32] = [:]
@@ -111,6 +113,8 @@ package final class Relay {
     /// Told the records resolved so far, at most ten times a second.
     package var onProgress: ((Int) -> Void)?
     private var nextReportAt: Int64 = .min
+    /// Told why the destination is closed whenever that changes; nil when it is open.
+    package var onRoad: ((String?) -> Void)?
 
     /// A request that is under way.
     struct Flight {
@@ -203,6 +207,7 @@ package final class Relay {
     private func begin() throws {
         openWindow()
         readGate(clock.monotonicNanoseconds())
+        tidy()
         try adopt(clock.monotonicNanoseconds())
     }
 
@@ -217,6 +222,17 @@ package final class Relay {
             )
         } catch {
             logger.warning("No duplicate window: repeats may be sent", metadata: ["error": .string(error.description)])
+        }
+    }
+
+    /// Completes what killed processes left half done; where that fails, a later start tries again.
+    private func tidy() {
+        do throws(SpoolError) {
+            try Progress.removeOrphans(in: folder, ledger: ledger)
+            let completed = try QuarantineEditor(in: folder, ledger: ledger).completeInterrupted()
+            if completed > 0 { logger.notice("Interrupted replay completed", metadata: ["moves": .integer(completed)]) }
+        } catch {
+            logger.warning("Leftovers not tidied", metadata: ["error": .string(error.description)])
         }
     }
 
@@ -273,7 +289,7 @@ package final class Relay {
 
     private func end() {
         if destination.inFlight > 0 {
-            logger.notice("Requests given up", metadata: ["requests": .init(integerLiteral: destination.inFlight)])
+            logger.notice("Requests given up", metadata: ["requests": .integer(destination.inFlight)])
             client.cancelAll()
         }
         saveProgress(clock.monotonicNanoseconds())

@@ -101,7 +101,7 @@ struct RelaySetup {
     ///   - mode: a sidecar or a drain.
     ///   - folder: the spool.
     ///   - metrics: what is counted.
-    ///   - heartbeat: beats each turn of the loop.
+    ///   - health: is told of a loop that stands still and of a destination that is closed.
     ///   - onProgress: told the records resolved so far, on that thread.
     /// - Returns: what was done.
     /// - Throws: when the spool can't be used, or no longer.
@@ -109,7 +109,7 @@ struct RelaySetup {
         _ mode: RelayOptions.Mode,
         in folder: SpoolFolder,
         metrics: RelayMetrics,
-        heartbeat: Heartbeat? = nil,
+        health: Health? = nil,
         onProgress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> RelaySummary {
         // Each claim may have its segment, progress and quarantine file open.
@@ -133,8 +133,11 @@ struct RelaySetup {
                         control: control,
                         logger: logger,
                         metrics: metrics,
-                        heartbeat: heartbeat
+                        heartbeat: health?.heartbeat("relay", limitSeconds: 120)
                     )
+                    relay.onRoad = { reason in
+                        if let reason { health?.report("destination", reason) } else { health?.clear("destination") }
+                    }
                     relay.onProgress = onProgress
                     continuation.resume(returning: try relay.run())
                 } catch {

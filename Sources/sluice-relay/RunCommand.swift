@@ -41,17 +41,28 @@ struct RunCommand: Command {
         let folder = try setup.openSpool()
         let registry = MetricsRegistry()
         let health = Health()
-        let heartbeat = health.heartbeat("relay", limitSeconds: 120)
         let notifier = SystemdNotifier(environment: context.environment)
         let watchdog = notifier.startWatchdog(health)
-        defer { watchdog?.stop() }
-        setup.logger.notice("Relay started", metadata: ["spool.path": .string(folder.root)])
+        ProcessMetrics.register(in: registry, version: CommandTable.version, program: context.program)
+        SpoolMetrics(folder).register(in: registry)
+        let relay = setup.configuration.relay
+        let admin = try relay.adminListen.map {
+            try AdminListener($0, hosts: relay.adminHosts, registry: registry, health: health)
+        }
+        defer {
+            admin?.stop()
+            watchdog?.stop()
+        }
+        setup.logger.notice(
+            "Relay started",
+            metadata: ["spool.path": .string(folder.root), "admin.address": .string(admin?.address ?? "off")]
+        )
         notifier.ready()
         let summary = try await setup.run(
             .run,
             in: folder,
             metrics: RelayMetrics(in: registry),
-            heartbeat: heartbeat
+            health: health
         )
         notifier.stopping()
         setup.logger.notice(
