@@ -11,19 +11,16 @@ struct EndpointConfiguration {
     /// Settings that `serve`, `check` and `openapi` take as options.
     static let settings = ["spool.path", "endpoint.contract", "endpoint.listen", "endpoint.admin_listen"]
 
-    private let setup: EndpointSetup
+    let configuration: Configuration
     let contract: Contract
     let policy: EndpointPolicy
 
-    var configuration: Configuration { setup.configuration }
-
     /// - Throws: all problems of settings, contract and keys.
     init(_ source: ConfigurationSource) throws(ConfigurationError) {
-        let setup = try EndpointSetup(source)
-        let configuration = setup.configuration
+        let configuration = try source.load()
         var problems: [String] = []
         let contract = Self.contract(configuration, &problems)
-        var settings = Self.settings(setup)
+        var settings = Self.settings(configuration)
         if let proxies = NetworkList(parsing: configuration.auth.trustedProxies) {
             settings.trustedProxies = proxies
         } else {
@@ -32,22 +29,19 @@ struct EndpointConfiguration {
         let tokens = Self.tokens(configuration.auth, &problems)
         if let contract { problems += Self.contradictions(configuration, contract) }
         guard let contract, problems.isEmpty else { throw ConfigurationError(problems) }
-        self.setup = setup
+        self.configuration = configuration
         self.contract = contract
         policy = EndpointPolicy(settings, contract: contract, tokens: tokens)
     }
 
     private static func contract(_ configuration: Configuration, _ problems: inout [String]) -> Contract? {
-        guard let file = configuration.endpoint.contract else {
+        do throws(ConfigurationError) {
+            if let contract = try configuration.contract() { return contract }
             problems.append("endpoint.contract (--contract, SLUICE_ENDPOINT_CONTRACT) must name the contract's file")
-            return nil
-        }
-        do throws(ContractError) {
-            return try Contract(file: file)
         } catch {
-            problems += error.problems.map { "\(error.file): \($0)" }
-            return nil
+            problems += error.problems
         }
+        return nil
     }
 
     private static func contradictions(_ configuration: Configuration, _ contract: Contract) -> [String] {
@@ -57,13 +51,12 @@ struct EndpointConfiguration {
         }
     }
 
-    private static func settings(_ setup: EndpointSetup) -> EndpointPolicy.Settings {
-        let configuration = setup.configuration
+    private static func settings(_ configuration: Configuration) -> EndpointPolicy.Settings {
         let endpoint = configuration.endpoint
         var settings = EndpointPolicy.Settings()
         settings.path = endpoint.path
-        settings.limits = setup.limits
-        settings.clock = setup.clock
+        settings.limits = configuration.eventLimits
+        settings.clock = configuration.clockPolicy
         settings.collection = endpoint.collection
         settings.environment = endpoint.environment
         settings.clients = configuration.clients.map { name, client in
@@ -117,7 +110,7 @@ struct EndpointConfiguration {
 
     func start(in spool: SpoolFolder) throws(SystemError) -> EndpointStart {
         var start = EndpointStart(server: server)
-        start.writer = try setup.writerOptions(root: spool.root)
+        start.writer = try configuration.segmentWriterOptions(root: spool.root)
         start.writer.maximumBufferedBytes = configuration.endpoint.maxBufferedBytes
         start.writer.stallLimit = configuration.endpoint.commitTimeout
         start.shutdownGrace = configuration.endpoint.shutdownGrace
