@@ -31,6 +31,6 @@ step "build" swift build --build-tests --explicit-target-dependency-import-check
 [[ " ${failed[*]-} " == *" build "* ]] || step "tests" swift test --disable-xctest --skip-build
 
 if [ ${#failed[@]} -gt 0 ]; then
-    printf 'test.sh: failed: %s\n' "${failed[@]}" >&2
+    (IFS=, && echo "test.sh: failed: ${failed[*]}" >&2)
     exit 1
 fi

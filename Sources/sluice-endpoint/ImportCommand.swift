@@ -62,7 +62,12 @@ struct ImportCommand: Command {
             options: try configuration.segmentWriterOptions(root: folder.root)
         )
         let bar = ProgressBar("import", log: context.logOutput(configuration))
-        var importer = Importer(contract, under: admission(configuration), limits: configuration.eventLimits, into: writer)
+        var importer = Importer(
+            contract,
+            under: admission(configuration),
+            limits: configuration.eventLimits,
+            into: writer
+        )
         do {
             try take(with: &importer, bar)
             try importer.finish()
