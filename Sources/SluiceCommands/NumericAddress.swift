@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Glibc
+internal import SluiceServer
 
 /// Addresses as digits; names are never looked up.
 enum NumericAddress {
-    static func isVersion4(_ text: String) -> Bool {
-        var address = in_addr()
-        return inet_pton(AF_INET, text, &address) == 1
-    }
+    static func isVersion4(_ text: String) -> Bool { !text.contains(":") && PeerAddress(parsing: text) != nil }
 
-    static func isVersion6(_ text: String) -> Bool {
-        var address = in6_addr()
-        return inet_pton(AF_INET6, text, &address) == 1
-    }
+    static func isVersion6(_ text: String) -> Bool { text.contains(":") && PeerAddress(parsing: text) != nil }
 
     /// Whether `text` is an address, or a network such as `10.0.0.0/8` or `fd00::/8`.
     static func isNetwork(_ text: String) -> Bool {

@@ -16,6 +16,12 @@ struct DeployFilesTests {
         #expect(configuration.clients.map(\.name) == ["android-prod", "ios-prod"])
     }
 
+    @Test func `the sample contract is taken as it is`() throws {
+        var configuration = Configuration()
+        configuration.endpoint.contract = "\(Self.folder)/samples/contract.json5"
+        #expect(try configuration.contract() != nil)
+    }
+
     @Test func `the document of settings is the code's`() throws {
         let bytes = try FileSystem.contents(of: "\(Self.folder)/CONFIGURATION.md", limit: 1 << 20)
         #expect(String(decoding: bytes, as: UTF8.self) == ConfigurationDocument.markdown + "\n")
