@@ -2,8 +2,8 @@
 # Installs the Debian packages that building needs, only those that are missing; --tools adds what more tests use.
 set -euo pipefail
 
-packages=(pkg-config libcurl4-openssl-dev liblz4-dev libmicrohttpd-dev libsimdjson-dev libxxhash-dev libjwt-dev zlib1g-dev)
-tools=(lz4 jq strace faketime curl)
+packages=(pkg-config curl libcurl4-openssl-dev liblz4-dev libmicrohttpd-dev libsimdjson-dev libxxhash-dev libjwt-dev zlib1g-dev)
+tools=(lz4 jq strace faketime)
 
 case "${1:-}" in
     "") ;;
