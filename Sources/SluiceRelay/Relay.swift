@@ -193,7 +193,7 @@ package final class Relay {
             closeGroups(now)
             sendReady(now)
             report(now)
-            if !isReading { control.signal.wait(nanoseconds: waitTime(now)) }
+            if !isReading && !hasEnded(now) { control.signal.wait(nanoseconds: waitTime(now)) }
         }
         end()
         summary.seconds = Double(clock.monotonicNanoseconds() - startedAt) / 1e9
