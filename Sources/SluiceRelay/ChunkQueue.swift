@@ -59,6 +59,8 @@ package struct ChunkQueue {
     /// When the next delayed chunk is due, monotonic nanoseconds.
     package var nextDue: Int64? { delayed.first?.notBefore }
 
+    func delayedContains(_ condition: (Chunk) -> Bool) -> Bool { delayed.contains(where: condition) }
+
     /// Moves delayed chunks whose time has come to the front of the ready ones.
     package mutating func promote(at now: Int64) {
         while let first = delayed.first, first.notBefore <= now {

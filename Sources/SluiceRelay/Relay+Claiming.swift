@@ -13,14 +13,23 @@ extension Relay {
     /// - Returns: false when nothing is ready, or enough is claimed.
     func claimNext(_ now: Int64) throws(SpoolError) -> Bool {
         guard !isStopping, claimCount < options.maximumClaims, now >= nextScanAt else { return false }
-        guard let claim = try worker.claimNext() else {
-            wasReadyEmpty = true
+        do throws(SpoolError) {
+            isClaimingStuck = false
+            guard let claim = try worker.claimNext() else {
+                wasReadyEmpty = true
+                nextScanAt = now + Self.scanInterval
+                return false
+            }
+            wasReadyEmpty = false
+            open(claim)
+            return true
+        } catch {
+            // A folder that can't grow on a full disk has room for another name when a segment is finished.
+            guard error.code == .outOfSpace, claimCount > 0 else { throw error }
+            isClaimingStuck = true
             nextScanAt = now + Self.scanInterval
             return false
         }
-        wasReadyEmpty = false
-        open(claim)
-        return true
     }
 
     /// Moves segments of dead writers to `ready/`, and takes over the claims of dead relays.
@@ -42,10 +51,16 @@ extension Relay {
         if adopted > 0 {
             logger.notice("Claims of ended relays taken over", metadata: ["segments": .integer(adopted)])
         }
+        tellIgnored()
+        if recovered > 0 || adopted > 0 { nextScanAt = .min }
+    }
+
+    /// Tells of names that are left alone, each once.
+    func tellIgnored() {
         for file in worker.takeIgnored() {
+            if file.reason == .unreadable { summary.isWorkLeft = true }
             logger.warning("File in the spool left alone", metadata: ["error": .string("\(file)")])
         }
-        if recovered > 0 || adopted > 0 { nextScanAt = .min }
     }
 
     /// Starts to read a claimed segment.

@@ -12,6 +12,8 @@ extension Relay {
         guard now >= nextGateAt else { return }
         nextGateAt = now + Self.gateInterval
         let gate = gateFile.read(destination: destinationNumber)
+        guard gate != lastGate else { return }
+        lastGate = gate
         if gate.hasDelivered { destination.hasTakenRecords = true }
         let wall = clock.wallMilliseconds()
         let isClosed = gate.isClosed(atMilliseconds: wall) || gate.haltedReason != nil
@@ -42,7 +44,9 @@ extension Relay {
     }
 
     /// Tells the log and the other relays that the road was closed or opened.
-    func roadChanged(from before: Destination.Closure?, _ now: Int64) {
+    ///
+    /// What a probe found is newer than what others have found before.
+    func roadChanged(from before: Destination.Closure?, isProbe: Bool, _ now: Int64) {
         isClosureAdopted = false
         onRoad?(destination.closure?.reason)
         if let closure = destination.closure {
@@ -61,19 +65,33 @@ extension Relay {
         } else if before != nil {
             logger.notice("Destination open again")
         }
-        writeGate(now)
+        writeGate(now, isProbe || destination.closure == nil ? .replaced : .closedAtLeast)
     }
 
-    func writeGate(_ now: Int64) {
+    /// What becomes of the closure that the file tells of.
+    enum GateChange {
+        case untouched, replaced
+        /// A later end that another relay was asked for stays.
+        case closedAtLeast
+    }
+
+    func writeGate(_ now: Int64, _ change: GateChange) {
         let closure = destination.closure
         let wall = clock.wallMilliseconds()
         do throws(SpoolError) {
-            try gateFile.update(destination: destinationNumber) { gate in
+            let until = closure.map { wall + max(0, $0.until - now) / 1_000_000 } ?? 0
+            lastGate = try gateFile.update(destination: destinationNumber) { gate in
                 if destination.hasTakenRecords { gate.hasDelivered = true }
-                gate.closedUntilMilliseconds = closure.map { wall + max(0, $0.until - now) / 1_000_000 } ?? 0
+                if change == .untouched || (change == .closedAtLeast && gate.closedUntilMilliseconds > until) { return }
+                gate.closedUntilMilliseconds = until
                 gate.consecutiveFailures = closure?.attempt ?? 0
                 gate.haltedReason = closure.flatMap { $0.isHalt ? $0.reason : nil }
                 gate.reason = closure.map { $0.kind == .massRejection ? $0.kind.rawValue : $0.reason } ?? ""
+            }
+            if lastGate?.closedUntilMilliseconds != until {
+                // Another relay knows it closed for longer: to be taken over before anything is sent.
+                lastGate = nil
+                nextGateAt = .min
             }
             knownHasTakenRecords = destination.hasTakenRecords
         } catch {

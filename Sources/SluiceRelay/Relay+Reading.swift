@@ -16,7 +16,7 @@ extension Relay {
     /// Chunks that should wait ready, so that the client never runs dry.
     private var wantedChunks: Int { max(16, Int(destination.limit) * 2) }
 
-    private var wantsRecords: Bool {
+    var wantsRecords: Bool {
         !isStopping && !isQuarantineStuck && queue.readyCount < wantedChunks
             && pendingBytes < options.memoryBudgetBytes
     }
@@ -153,7 +153,8 @@ extension Relay {
     /// Closes groups that have waited long enough, or whose memory is needed.
     func closeGroups(_ now: Int64) {
         let isShort = pendingBytes >= options.memoryBudgetBytes
-        let isAllRead = reading == nil && (isStopping || wasReadyEmpty || claimCount >= options.maximumClaims)
+        let isAllRead =
+            reading == nil && (isStopping || wasReadyEmpty || isClaimingStuck || claimCount >= options.maximumClaims)
         while let oldest = grouper.oldestOpen, queue.readyCount < wantedChunks {
             let isDue = isDrain ? isAllRead : now - oldest.openedAt >= lingerNanoseconds
             guard isDue || isShort else { return }

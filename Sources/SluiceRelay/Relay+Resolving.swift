@@ -9,6 +9,8 @@ internal import SluiceTelemetry
 extension Relay {
     private static let finishRetry: Int64 = 1_000_000_000
     private static let syncInterval: Int64 = 1_000_000_000
+    /// Entries that may wait in memory for room in quarantine, in bytes.
+    private static let maximumWaitingBytes = 4 << 20
 
     /// Notes the outcome of records that were under way, neighbours at once.
     func settleAll(_ records: [RecordReference], _ outcome: Outcome) {
@@ -60,10 +62,10 @@ extension Relay {
     ///
     /// What finds no room stays in memory for the next time.
     func saveProgress(_ now: Int64) {
-        guard !touched.isEmpty, now >= nextQuarantineAt || !isQuarantineStuck else { return }
+        guard !touched.isEmpty else { return }
         let segments = touched
         touched.removeAll(keepingCapacity: true)
-        isQuarantineStuck = false
+        var waitingBytes = 0
         for segment in segments {
             segment.isTouched = false
             let isInQuarantine = syncQuarantine(of: segment, now)
@@ -75,25 +77,27 @@ extension Relay {
                 nextFinishAt = min(nextFinishAt, now)
                 continue
             }
-            if !isInQuarantine { touch(segment) }
+            if !isInQuarantine {
+                touch(segment)
+                waitingBytes += segment.quarantine?.pendingBytes ?? 0
+            }
             appendProgress(of: segment, withQuarantined: isInQuarantine)
         }
+        isQuarantineStuck = waitingBytes >= Self.maximumWaitingBytes
     }
 
     private func syncQuarantine(of segment: ClaimedSegment, _ now: Int64) -> Bool {
         guard let quarantine = segment.quarantine, quarantine.hasPending else { return true }
+        guard now >= nextQuarantineAt else { return false }
         do throws(SpoolError) {
             try quarantine.sync()
             return true
         } catch {
-            if now >= nextQuarantineAt {
-                logger.error(
-                    "Bad records stay pending: no place in quarantine",
-                    metadata: ["error": .string(error.description)]
-                )
-                nextQuarantineAt = now + Self.finishRetry
-            }
-            isQuarantineStuck = true
+            logger.error(
+                "Bad records stay pending: no place in quarantine",
+                metadata: ["error": .string(error.description)]
+            )
+            nextQuarantineAt = now + Self.finishRetry
             return false
         }
     }
@@ -140,6 +144,8 @@ extension Relay {
         } catch {
             nextFinishAt = now + Self.finishRetry
             finishing.removeAll { segments[Int($0.slot)] !== $0 }
+            // Should this run end before the ledger takes them, the next one sends nothing of them again.
+            for segment in finishing { appendProgress(of: segment, withQuarantined: true) }
             logger.error("Segment not finished yet", metadata: ["error": .string(error.description)])
         }
     }

@@ -141,9 +141,9 @@ extension Relay {
             held.append(chunk)
         }
         if destination.closure != before {
-            roadChanged(from: before, now)
+            roadChanged(from: before, isProbe: flight.isProbe, now)
         } else if destination.hasTakenRecords != knownHasTakenRecords {
-            writeGate(now)
+            writeGate(now, .untouched)
         }
         if destination.mayQuarantine && !held.isEmpty { giveUpHeld() }
     }

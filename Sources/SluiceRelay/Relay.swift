@@ -54,6 +54,8 @@ package final class Relay {
     var nextAdoptionAt: Int64 = .min
     var nextSyncAt: Int64 = .min
     var wasReadyEmpty = false
+    /// No further claim finds room on the disk.
+    var isClaimingStuck = false
     /// Problems with files that are left where they are; each is told once.
     var toldProblems: Set<SpoolError> = []
 
@@ -86,6 +88,7 @@ package final class Relay {
     var held: [Chunk] = []
     /// So much waits for room in quarantine that nothing more is read.
     var isQuarantineStuck = false
+    /// When quarantine is tried again after a failure.
     var nextQuarantineAt: Int64 = .min
     var flights: [Flight?] = []
     var freeFlights: [Int] = []
@@ -97,12 +100,16 @@ package final class Relay {
     var nextGateAt: Int64 = .min
     /// The closure is another relay's finding.
     var isClosureAdopted = false
+    /// What the gate file said when it was last looked at; a closure is taken over once, whatever the clock does then.
+    var lastGate: Gate?
     var knownHasTakenRecords = false
     var random = SystemRandomNumberGenerator()
     var frameCache: FrameCache?
 
     var summary = RelaySummary()
     var lastDeliveryAt: Int64 = 0
+    private var lastTotal = 0
+    private var lastOutcomeAt: Int64 = 0
     var startedAt: Int64 = 0
     var stoppedAt: Int64?
     var classifier: AnswerClassifier
@@ -177,6 +184,7 @@ package final class Relay {
     package func run() throws -> RelaySummary {
         startedAt = clock.monotonicNanoseconds()
         lastDeliveryAt = startedAt
+        lastOutcomeAt = startedAt
         readKey()
         defer { client.close() }
         try begin()
@@ -282,9 +290,22 @@ package final class Relay {
         {
             return true
         }
+        if deadline == nil && destination.inFlight == 0 && isStalled(now) { return true }
         // Records that are still held wait for a first delivery, which nothing here can bring any more.
         return reading == nil && wasReadyEmpty && grouper.isEmpty && queue.isEmpty && destination.inFlight == 0
             && finishing.isEmpty
+    }
+
+    /// Whether a drain has lost its patience: nothing came to an outcome for long, and nothing is on its way to one.
+    private func isStalled(_ now: Int64) -> Bool {
+        if summary.counts.total != lastTotal || (reading != nil && wantsRecords) {
+            lastTotal = summary.counts.total
+            lastOutcomeAt = now
+        }
+        let next = queue.readyCount == 0 ? max(now, queue.nextDue ?? now) : now
+        guard Double(next - lastOutcomeAt) / 1e9 >= options.drainPatienceSeconds else { return false }
+        // Chunks that fail while others get through are halved and end in quarantine.
+        return !queue.delayedContains { destination.deliveries > $0.deliveriesAtFirstFailure }
     }
 
     private func end() {
@@ -292,8 +313,7 @@ package final class Relay {
             logger.notice("Requests given up", metadata: ["requests": .integer(destination.inFlight)])
             client.cancelAll()
         }
-        saveProgress(clock.monotonicNanoseconds())
-        finishSegments(clock.monotonicNanoseconds())
+        saveAll()
         syncProgress(.max)
         if let closure = destination.closure, closure.isHalt { summary.halt = closure.reason }
         if summary.halt == nil, !held.isEmpty, !destination.hasTakenRecords {
@@ -302,8 +322,30 @@ package final class Relay {
         }
         releaseAll()
         summary.isWorkLeft = summary.isWorkLeft || othersHoldWork()
-        writeGate(clock.monotonicNanoseconds())
+        writeGate(clock.monotonicNanoseconds(), destination.closure == nil ? .untouched : .closedAtLeast)
+        tellIgnored()
         closeWorker()
+    }
+
+    /// Writes down everything that is resolved.
+    ///
+    /// What the last run keeps in memory would be sent again by the next: on a full disk the ledger's reserve makes room
+    /// for it, and segments that can be finished then give more of it back.
+    private func saveAll() {
+        nextQuarantineAt = .min
+        nextFinishAt = .min
+        saveProgress(clock.monotonicNanoseconds())
+        finishSegments(clock.monotonicNanoseconds())
+        guard segments.contains(where: { $0?.unsaved.isEmpty == false }) else { return }
+        do throws(SpoolError) {
+            try Ledger.giveBackReserve(of: folder)
+        } catch {
+            logger.warning("No room made for progress", metadata: ["error": .string(error.description)])
+        }
+        nextQuarantineAt = .min
+        nextFinishAt = .min
+        saveProgress(clock.monotonicNanoseconds())
+        finishSegments(clock.monotonicNanoseconds())
     }
 
     /// How long the loop may sleep.

@@ -166,7 +166,7 @@ package final class Ledger: Sendable {
     }
 
     /// Frees the room behind the ledger's end, for something that is needed more; the next line reserves it again.
-    static func giveBackReserve(of spool: SpoolFolder) throws(SpoolError) {
+    package static func giveBackReserve(of spool: SpoolFolder) throws(SpoolError) {
         try spoolCall { () throws(SystemError) in
             let holder = try opened(spool)
             try holder.file.lock()

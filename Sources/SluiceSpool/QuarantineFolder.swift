@@ -39,15 +39,23 @@ package struct QuarantineFolder: Sendable {
     /// what remained of it is in even if it is not in place yet.
     ///
     /// * `book`: the ledger, read before or after; a move between the two shows as a file that is gone.
-    package func files(_ book: LedgerBook) throws(SpoolError) -> [File] {
+    package func files(_ book: LedgerBook) throws(SpoolError) -> [File] { try listing(book).files }
+
+    /// The same, with the links, folders and special files that have a segment's name: nobody reads those.
+    func listing(_ book: LedgerBook) throws(SpoolError) -> (files: [File], ignored: [IgnoredFile]) {
         let moves = Dictionary(book.moves.map { ($0.source, $0) }) { first, _ in first }
         var hiddenRests: Set<SegmentName> = []
         for move in book.moves { if let rest = move.rest { hiddenRests.insert(rest) } }
         var files: [File] = []
+        var ignored: [IgnoredFile] = []
         try spoolCall { () throws(SystemError) in
-            try FileSystem.forEachName(in: spool.quarantine) { name in
+            try FileSystem.forEachFile(in: spool.quarantine) { name, status in
                 if let segment = SegmentName(bytes: name, suffix: ".ndjson.lz4") {
-                    if moves[segment] == nil { files.append(File(name: segment, path: spool.quarantine(segment))) }
+                    if let reason = status.reasonToIgnore, reason != .hardLink {
+                        ignored.append(IgnoredFile(path: spool.quarantine(segment), reason: reason))
+                    } else if moves[segment] == nil {
+                        files.append(File(name: segment, path: spool.quarantine(segment)))
+                    }
                 } else if name.starts(with: SegmentName.newPrefix.utf8) {
                     let rest = UnsafeRawBufferPointer(rebasing: name[SegmentName.newPrefix.utf8.count...])
                     guard let segment = SegmentName(bytes: rest, suffix: ".ndjson.lz4"), hiddenRests.contains(segment)
@@ -58,7 +66,7 @@ package struct QuarantineFolder: Sendable {
         }
         // A file that came into place while the folder was read may show under both names.
         var seen: Set<SegmentName> = []
-        return files.sorted { $0.name < $1.name }.filter { seen.insert($0.name).inserted }
+        return (files.sorted { $0.name < $1.name }.filter { seen.insert($0.name).inserted }, ignored)
     }
 
     /// The files of a segment's claims, in place and not locked by anybody else who writes them.
@@ -66,8 +74,10 @@ package struct QuarantineFolder: Sendable {
         let writer = segment.quarantineWriter
         var files: [File] = []
         try spoolCall { () throws(SystemError) in
-            try FileSystem.forEachName(in: spool.quarantine) { name in
-                guard let file = SegmentName(bytes: name, suffix: ".ndjson.lz4"), file.writer == writer else { return }
+            try FileSystem.forEachFile(in: spool.quarantine) { name, status in
+                guard let file = SegmentName(bytes: name, suffix: ".ndjson.lz4"), file.writer == writer,
+                    status.isRegularFile
+                else { return }
                 files.append(File(name: file, path: spool.quarantine(file)))
             }
         }

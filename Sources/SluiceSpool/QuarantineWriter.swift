@@ -67,6 +67,9 @@ package final class QuarantineWriter {
     /// Whether entries wait for `sync`.
     package var hasPending: Bool { !pending.isEmpty }
 
+    /// Size of these entries.
+    package var pendingBytes: Int { pending.count }
+
     /// Whether the claim has no entries at all.
     package var isEmpty: Bool { known.isEmpty }
 

@@ -12,8 +12,8 @@ struct ReadyQueue: Sendable {
     /// Newest first: the next one is the last.
     private var names: [SegmentName] = []
     private var listedAt: Int64 = .min
-    /// Names that are not taken, so that the queue can be empty although the folder is not.
-    private var skipped: Set<SegmentName> = []
+    /// Names that are not taken before that moment, so that the queue can be empty although the folder is not.
+    private var skipped: [SegmentName: Int64] = [:]
 
     init(folder: String) { self.folder = folder }
 
@@ -26,8 +26,8 @@ struct ReadyQueue: Sendable {
         return names.popLast()
     }
 
-    /// Lets `name` out of later listings.
-    mutating func skip(_ name: SegmentName) { skipped.insert(name) }
+    /// Leaves `name` out of listings, for good or until that moment.
+    mutating func skip(_ name: SegmentName, until moment: Int64 = .max) { skipped[name] = moment }
 
     /// Takes a name that `next` gave back into the listing.
     mutating func giveBack(_ name: SegmentName) { names.append(name) }
@@ -40,7 +40,7 @@ struct ReadyQueue: Sendable {
         let (folder, skipped) = (folder, skipped)
         try FileSystem.forEachName(in: folder) { name in
             if let segment = SegmentName(bytes: name, suffix: ".ndjson.lz4") {
-                if !skipped.contains(segment) { found.append(segment) }
+                if skipped[segment].map({ $0 <= now }) ?? true { found.append(segment) }
             } else if !name.starts(with: SegmentName.newPrefix.utf8) {
                 ignored.note(name, in: folder, reason: .foreignName)
             }

@@ -162,7 +162,8 @@ struct SpoolStatusReading {
         /// Records of each file whose origin no earlier file has, and those of them that are damaged.
         var files: [(writer: UInt64, records: Int, damaged: Int, bytes: Int)] = []
         var reasons: [String: Int] = [:]
-        var unreadableFiles: [String] = []
+        /// What could not be read, in words.
+        var notes: [String] = []
     }
 
     private func readQuarantine(_ book: LedgerBook) throws(SpoolError) -> QuarantineContent {
@@ -170,15 +171,22 @@ struct SpoolStatusReading {
         let parser = JSONParser(maximumBytes: SegmentReader.maximumContentBytes, maximumDepth: 256)
         var content = QuarantineContent()
         var seen: Set<RecordOrigin> = []
-        for file in try folder.files(book) {
+        let (files, ignored) = try folder.listing(book)
+        content.notes = ignored.map(\.description)
+        for file in files {
             var (records, damaged) = (0, 0)
-            let reading = try folder.read(file, parser: parser) { (item) throws(SpoolError) in
-                guard seen.insert(item.origin).inserted else { return }
-                records += item.records
-                if item.recordToken == nil, item.entry.damage != nil { damaged += item.records }
-                if item.records > 0 { content.reasons[item.reason, default: 0] += item.records }
+            do throws(SpoolError) {
+                let reading = try folder.read(file, parser: parser) { (item) throws(SpoolError) in
+                    guard seen.insert(item.origin).inserted else { return }
+                    records += item.records
+                    if item.recordToken == nil, item.entry.damage != nil { damaged += item.records }
+                    if item.records > 0 { content.reasons[item.reason, default: 0] += item.records }
+                }
+                if !reading.isWhole { content.notes.append("\(file.path): parts of it cannot be read") }
+            } catch {
+                if error.errnoCode == ENOENT { throw error }
+                content.notes.append("records not counted: \(error)")
             }
-            if !reading.isWhole { content.unreadableFiles.append(file.path) }
             let bytes = try spoolCall { () throws(SystemError) in try FileStatus(of: file.path).size }
             content.files.append((file.name.writer, records, damaged, bytes))
         }
@@ -265,7 +273,7 @@ struct SpoolStatusReading {
         }
         status.quarantined += counted + meanwhile.quarantined
         status.quarantineReasons = content.reasons
-        for path in content.unreadableFiles { status.notes.append("\(path): parts of it cannot be read") }
+        status.notes += content.notes
     }
 
     private func addPlaces(

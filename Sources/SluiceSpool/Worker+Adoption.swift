@@ -16,7 +16,13 @@ extension Worker {
         let names = try spoolCall { () throws(SystemError) in try FileSystem.names(in: spool.claimed) }
         var count = 0
         for other in names where !other.utf8.elementsEqual(name.utf8) {
-            count += try spoolCall { () throws(SystemError) in try adopt(other) }
+            do throws(SystemError) {
+                count += try adopt(other)
+            } catch {
+                // A full disk passes; anything else is wrong with this folder alone.
+                if error.isOutOfSpace { continue }
+                state.withLock { $0.ignored.note(other, in: spool.claimed, reason: .unreadable) }
+            }
         }
         return count
     }
@@ -52,9 +58,10 @@ extension Worker {
         do throws(SystemError) {
             lock = try WorkerLock.take(folder: source)
         } catch {
-            // A full disk, or a lock that is a link or a folder: not one that can be judged.
-            if error.isOutOfSpace || error.errno == ELOOP || error.errno == EISDIR { return 0 }
-            throw error
+            // A lock that is a link or a folder cannot be judged.
+            guard error.errno == ELOOP || error.errno == EISDIR else { throw error }
+            state.withLock { $0.ignored.note("\(other)/\(WorkerLock.name)", in: spool.claimed, reason: .foreignName) }
+            return 0
         }
         guard let lock, lock.isHeld else { return 0 }
         let count = try takeSegments(from: source)

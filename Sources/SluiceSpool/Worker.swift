@@ -26,6 +26,9 @@ package final class Worker: Sendable {
         var isClosed = false
     }
 
+    /// How long a segment that cannot be moved or read is left alone.
+    private static let skipTime: Int64 = 60_000_000_000
+
     /// The folder's name below `claimed/`.
     package let name: String
     package let spool: SpoolFolder
@@ -114,8 +117,14 @@ package final class Worker: Sendable {
             } catch {
                 // Gone: another relay was faster.
                 if error.errno == ENOENT { continue }
-                state.ready.giveBack(segment)
-                throw error
+                guard error.errno == EPERM || error.errno == EACCES || error.errno == EIO else {
+                    state.ready.giveBack(segment)
+                    throw error
+                }
+                // Something is wrong with this one, such as an attribute that forbids to move it; others follow.
+                state.ready.skip(segment, until: now + Self.skipTime)
+                state.ignored.note(segment.sealedFileName, in: spool.ready, reason: .unreadable)
+                continue
             }
             state.held.insert(segment)
             return Claim(segment: segment, path: target, isAdopted: false)
@@ -142,11 +151,12 @@ package final class Worker: Sendable {
         return true
     }
 
-    /// Leaves a segment of a later version, or one that cannot be read, in `ready/` and never claims it again.
+    /// Leaves a segment in `ready/`: one of a later version for good, another for a while.
     package func setAside(_ segment: SegmentName, reason: IgnoredFile.Reason) throws(SpoolError) {
         try release(segment)
         state.withLock { state in
-            state.ready.skip(segment)
+            let until = reason == .laterVersion ? .max : clock.monotonicNanoseconds() + Self.skipTime
+            state.ready.skip(segment, until: until)
             state.ignored.note(segment.sealedFileName, in: spool.ready, reason: reason)
         }
     }

@@ -14,6 +14,7 @@ struct FaultEndTests {
         try spool.fill(5000)
         let relay = try spool.startRun(to: stub, settings: ["SLUICE_RELAY_PROBE_MAX_S": "1"])
         relay.wait(seconds: 30) { ((try? stub.statistic("rejected_requests")) ?? 0) >= 2 }
+        relay.wait(seconds: 30) { relay.errors.contains("API key is not accepted") }
         #expect(try stub.statistic("events") == 0)
         #expect(try spool.unbalanced() == nil)
         // A drain beside it says that the destination refuses everything.

@@ -21,8 +21,9 @@ final class RelayFixture {
     /// Backoff and probes as short as a test wants them; the counts are the product's.
     var options: RelayOptions
 
-    init(_ upstream: Upstream = Upstream()) throws {
-        spool = try SpoolFolder.open(temporary.path("spool"), role: .writer)
+    /// Makes the spool in `root`, or else in the temporary folder.
+    init(_ upstream: Upstream = Upstream(), root: String? = nil) throws {
+        spool = try SpoolFolder.open("\(root ?? temporary.path)/spool", role: .writer)
         server = upstream.server()
         options = RelayOptions(mode: .drain(deadlineSeconds: 20), target: try GraphJSONTarget(url: server.url))
         options.backoff = Backoff(minimumSeconds: 0.001, maximumSeconds: 0.02)
@@ -34,7 +35,7 @@ final class RelayFixture {
 
     /// Puts a sealed segment with these records into `ready/`, as a writer does.
     @discardableResult
-    func seal(_ records: [String], footer: Bool = true) throws -> SegmentName {
+    func seal(_ records: [String], footer: Bool = true, isNoted: Bool = true) throws -> SegmentName {
         let name = SegmentName(millisecondsSince1970: 1_796_000_000_000, writer: writer, sequence: sequence)
         sequence += 1
         let file = try SegmentFile(
@@ -49,7 +50,7 @@ final class RelayFixture {
             lines.append("\n")
         }
         if !records.isEmpty { try file.append(lines: lines.bytes, receivedAt: 1_796_000_000...1_796_000_000) }
-        if footer { try Ledger(in: spool).append([.sealed(name, records: records.count)]) }
+        if footer && isNoted { try Ledger(in: spool).append([.sealed(name, records: records.count)]) }
         try file.finish(footer: footer)
         return name
     }

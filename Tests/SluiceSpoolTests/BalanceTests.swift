@@ -308,4 +308,17 @@ struct BalanceTests {
         #expect(status.accepted == run.accepted.load(ordering: .relaxed))
         #expect(status.pending == 0)
     }
+
+    @Test func `links, folders and pipes in quarantine are told and unbalance nothing`() throws {
+        try fixture.addFinishedSegment(records: 10, bad: 2)
+        let outside = try fixture.folder.write("not ours", to: "outside")
+        #expect(mkfifo(spool.quarantine(fixture.name(100)), 0o600) == 0)
+        #expect(symlink(outside, spool.quarantine(fixture.name(101))) == 0)
+        #expect(mkdir(spool.quarantine(fixture.name(102)), 0o700) == 0)
+        let status = try fixture.status()
+        #expect(status.problems == [])
+        #expect(status.quarantined == 2)
+        #expect(status.notes.count == 3)
+        #expect(try fixture.quarantined().count == 2)
+    }
 }

@@ -215,4 +215,29 @@ struct ClaimsTests {
         #expect(worker.takeIgnored().map(\.reason) == [.laterVersion])
         #expect(try fixture.names(.ready) == [name.sealedFileName])
     }
+
+    @Test func `a segment that was set aside is tried again after a minute, one of a later version never`() throws {
+        let (unreadable, later) = (try fixture.addSegment(), try fixture.addSegment())
+        let worker = try start()
+        for _ in 0..<2 { _ = try worker.claimNext() }
+        try worker.setAside(unreadable, reason: .unreadable)
+        try worker.setAside(later, reason: .laterVersion)
+        #expect(try worker.claimNext() == nil)
+        fixture.clock.advance(milliseconds: 61_000)
+        #expect(try worker.claimNext()?.segment == unreadable)
+        #expect(try worker.claimNext() == nil)
+    }
+
+    @Test func `a worker's folder that cannot be judged is told and stops nobody`() throws {
+        try FileSystem.makeFolder("\(spool.claimed)/a", mode: 0o770)
+        try FileSystem.makeFolder("\(spool.claimed)/a/lock", mode: 0o770)
+        try FileSystem.makeFolder("\(spool.claimed)/b", mode: 0o770)
+        #expect(symlink("/nowhere", "\(spool.claimed)/b/lock") == 0)
+        try FileSystem.makeFolder("\(spool.claimed)/c", mode: 0o770)
+        let segment = try fixture.addSegment()
+        try FileSystem.move(spool.ready(segment), to: spool.claimed(segment, by: "c"))
+        let worker = try start()
+        #expect(try worker.adoptOrphans() == 1)
+        #expect(worker.takeIgnored().map(\.path) == ["\(spool.claimed)/a/lock", "\(spool.claimed)/b/lock"])
+    }
 }

@@ -46,18 +46,3 @@ struct FullDiskTests {
         #expect(try fixture.names("incoming") == [])
     }
 }
-
-/// A filesystem in memory, gone with its last user.
-private final class SmallDisk {
-    static let isPossible = SmallDisk() != nil
-
-    let path: String
-    private let folder = TemporaryFolder()
-
-    init?() {
-        path = folder.path("disk")
-        guard mkdir(path, 0o755) == 0, mount("none", path, "tmpfs", 0, "size=1m,mode=755") == 0 else { return nil }
-    }
-
-    deinit { umount2(path, Int32(MNT_DETACH)) }
-}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SluiceRelay
+import SluiceSpool
+import SluiceSystem
+import SluiceTestSupport
+import Testing
+
+/// Faults of the disk and of the spool under a relay: what can be delivered is, and the books stay right.
+struct FaultTests {
+    @Test func `a segment that is finished in the ledger is removed, never sent`() throws {
+        let upstream = Upstream()
+        let fixture = try RelayFixture(upstream)
+        let segment = try fixture.seal(RelayFixture.records(0..<10))
+        var counts = OutcomeCounts()
+        counts.delivered = 10
+        // As a relay leaves it that put an adopted claim back before it looked at it.
+        try Ledger(in: fixture.spool).append([.finished(segment, counts)])
+        let summary = try fixture.drain()
+        #expect(!summary.isWorkLeft)
+        #expect(upstream.requests.isEmpty)
+        #expect(fixture.readyNames.isEmpty)
+        #expect(try SpoolStatus.read(fixture.spool).balanced)
+    }
+
+    @Test(arguments: [true, false])
+    func `a segment without a line in the ledger gets one from its claimant`(footer: Bool) throws {
+        let upstream = Upstream()
+        let fixture = try RelayFixture(upstream)
+        try fixture.seal(RelayFixture.records(0..<10), footer: footer, isNoted: false)
+        try fixture.drain()
+        let status = try SpoolStatus.read(fixture.spool)
+        #expect(status.balanced, "\(status.problems)")
+        #expect(status.notes == [])
+        #expect(status.accepted == 10)
+        #expect(status.counts.delivered == 10)
+        #expect(upstream.taken.count == 10)
+    }
+
+    @Test func `a drain loses its patience when too few requests fail to close the road`() throws {
+        let upstream = Upstream { _, _ in .status(500) }
+        let fixture = try RelayFixture(upstream)
+        fixture.options.mode = .drain(deadlineSeconds: nil)
+        fixture.options.drainPatienceSeconds = 0.2
+        try fixture.seal(RelayFixture.records(0..<10))
+        let summary = try fixture.drain()
+        #expect(summary.isWorkLeft)
+        #expect(summary.seconds < 10)
+        #expect(fixture.readyNames.count == 1)
+    }
+
+    @Test func `bad records without a place in quarantine hold up no others, and go there later`() throws {
+        let upstream = Upstream { request, _ in request.ids.contains { $0.hasSuffix("77") } ? .status(400) : nil }
+        let fixture = try RelayFixture(upstream)
+        fixture.options.quarantineMaximumBytes = 0
+        for start in stride(from: 0, to: 1000, by: 100) { try fixture.seal(RelayFixture.records(start..<start + 100)) }
+        let first = try fixture.drain()
+        #expect(first.isWorkLeft)
+        #expect(upstream.taken.count == 990)
+        #expect(try fixture.quarantined().isEmpty)
+        #expect(try SpoolStatus.read(fixture.spool).balanced)
+
+        fixture.options.quarantineMaximumBytes = 1 << 30
+        let second = try fixture.drain()
+        #expect(!second.isWorkLeft)
+        #expect(upstream.taken.count == 990)
+        #expect(try fixture.quarantined().count == 10)
+        #expect(try SpoolStatus.read(fixture.spool).balanced)
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "no filesystem can be mounted here"))
+    func `a full disk is drained, bad records and all, and nothing is sent twice`() throws {
+        let disk = try #require(SmallDisk(megabytes: 8))
+        let upstream = Upstream { request, _ in request.ids.contains { $0.hasSuffix("999") } ? .status(400) : nil }
+        let fixture = try RelayFixture(upstream, root: disk.path)
+        for start in stride(from: 0, to: 6000, by: 2000) {
+            try fixture.seal(RelayFixture.records(start..<start + 2000))
+        }
+        disk.fill()
+        let summary = try fixture.drain()
+        #expect(!summary.isWorkLeft)
+        #expect(fixture.readyNames.isEmpty)
+        #expect(upstream.taken.count == 5994)
+        #expect(Set(upstream.taken).count == 5994)
+        #expect(try fixture.quarantined().count == 6)
+        #expect(try SpoolStatus.read(fixture.spool).balanced)
+    }
+
+    @Test func `what the ledger does not take is known by progress, and not sent again`() throws {
+        let aside = Lock<(ledger: String, place: String)?>(nil)
+        let upstream = Upstream { _, number in
+            guard number == 0, let paths = aside.withLock({ $0 }) else { return nil }
+            // A folder in its place fails every line.
+            rename(paths.ledger, paths.place)
+            mkdir(paths.ledger, 0o700)
+            return nil
+        }
+        let fixture = try RelayFixture(upstream)
+        fixture.options.mode = .drain(deadlineSeconds: nil)
+        fixture.options.drainPatienceSeconds = 0.2
+        fixture.options.duplicateWindow = 0
+        try fixture.seal(RelayFixture.records(0..<200))
+        let (ledger, place) = (fixture.spool.ledger, fixture.temporary.path("ledger"))
+        aside.withLock { $0 = (ledger, place) }
+        let first = try fixture.drain()
+        #expect(first.isWorkLeft)
+        rmdir(ledger)
+        rename(place, ledger)
+        let second = try fixture.drain()
+        #expect(!second.isWorkLeft)
+        #expect(upstream.taken.count == 200)
+        #expect(try SpoolStatus.read(fixture.spool).balanced)
+    }
+
+    @Test func `names that are no segments are told by a drain too`() throws {
+        let fixture = try RelayFixture()
+        try fixture.seal(RelayFixture.records(0..<10))
+        let stray = SegmentName(millisecondsSince1970: 1_500_000_000_000, writer: 1, sequence: 0)
+        for name in ["notes.txt", "line\nfeed"] { mkdir("\(fixture.spool.ready)/\(name)", 0o700) }
+        mkfifo(fixture.spool.ready(stray), 0o600)
+        try fixture.drain()
+        let told = fixture.log.messages.filter { $0 == "File in the spool left alone" }
+        #expect(told.count == 3)
+        #expect(fixture.readyNames.count == 3)
+    }
+
+    // MARK: Gate
+
+    @Test func `a pause that another relay was asked for outlives this one's run`() throws {
+        let file = Lock<GateFile?>(nil)
+        let until = SystemClock.system.wallMilliseconds() + 3_000_000
+        let upstream = Upstream { _, number in
+            guard number > 0, let file = file.withLock({ $0 }), let gate = file.current() else { return nil }
+            _ = try? file.update(destination: gate.destination) { $0.closedUntilMilliseconds = until }  // checked below
+            return number == 1 ? nil : .status(503)
+        }
+        let fixture = try RelayFixture(upstream)
+        try fixture.seal(RelayFixture.records(0..<10))
+        try fixture.drain()
+        let gate = GateFile(in: fixture.spool)
+        file.withLock { $0 = gate }
+        try fixture.seal(RelayFixture.records(10..<20))
+        try fixture.drain()
+        #expect(gate.current()?.closedUntilMilliseconds == until)
+        // Nor does a shorter closure of its own cut it.
+        let destination = try #require(gate.current()?.destination)
+        try gate.update(destination: destination) { $0.closedUntilMilliseconds = 0 }
+        fixture.options.mode = .drain(deadlineSeconds: 0.5)
+        for second in 0..<10 {
+            try fixture.seal(
+                (0..<50).map { RelayFixture.record("n-\(second)-\($0)", timestamp: 1_796_000_000 + second) }
+            )
+        }
+        try fixture.drain()
+        #expect(gate.current()?.closedUntilMilliseconds == until)
+    }
+
+    @Test func `a wall clock that steps back does not draw out a pause`() throws {
+        let upstream = Upstream()
+        let fixture = try RelayFixture(upstream)
+        try fixture.seal(RelayFixture.records(0..<10))
+        try fixture.drain()
+        let gate = GateFile(in: fixture.spool)
+        let destination = try #require(gate.current()?.destination)
+        let start = SystemClock.system.monotonicNanoseconds()
+        try gate.update(destination: destination) {
+            $0.closedUntilMilliseconds = SystemClock.system.wallMilliseconds() + 1500
+            $0.reason = "asked for"
+        }
+        // Ten days back, half a second after the relay has read the gate.
+        let clock = SystemClock(
+            wallMilliseconds: {
+                let isStepped = SystemClock.system.monotonicNanoseconds() - start > 500_000_000
+                return SystemClock.system.wallMilliseconds() - (isStepped ? 864_000_000 : 0)
+            },
+            monotonicNanoseconds: SystemClock.system.monotonicNanoseconds
+        )
+        try fixture.seal(RelayFixture.records(10..<20))
+        let summary = try fixture.drain(clock: clock)
+        #expect(upstream.taken.count == 20)
+        #expect(summary.seconds < 10)
+    }
+}
