@@ -38,7 +38,7 @@ package final class Relay {
     let worker: Worker
     let heartbeat: Heartbeat?
     let apiKey: () -> String?
-    var url: String
+    let url: String
     let control: RelayControl
     let client: HTTPClient
     let headers: HTTPHeaderList
@@ -66,7 +66,7 @@ package final class Relay {
     var nextInterruptedAt: Int64 = .min
     let parser = JSONParser(maximumBytes: 64 << 20)
     let quarantineParser = JSONParser(maximumBytes: 64 << 20, maximumDepth: 32)
-    var transform: EventTransform
+    let transform: EventTransform
     /// Records whose events are made, with the events' texts.
     var staged: [Staged] = []
     var stagedTexts = ByteBuffer(capacity: 64 << 10)
@@ -256,12 +256,22 @@ package final class Relay {
         metrics.backoffSeconds.record(destination.closure.map { max(0, Double($0.until - now) / 1e9) } ?? 0)
     }
 
+    /// Takes over what may change while events are grouped: not where they go and in what form.
     private func apply(_ options: RelayOptions, _ now: Int64) {
+        var options = options
+        let current = self.options
+        if options.target != current.target || options.bulk != current.bulk
+            || options.timestampPrecision != current.timestampPrecision
+        {
+            logger.warning(
+                "graphjson.url, graphjson.bulk and graphjson.timestamp_precision_s change with the next start only"
+            )
+            options.target = current.target
+            options.bulk = current.bulk
+            options.timestampPrecision = current.timestampPrecision
+        }
         self.options = options
-        url = options.target.url(for: options.bulk)
-        transform.timestampPrecision = options.timestampPrecision
         destination.apply(options)
-        encoder = RequestEncoder(shape: options.bulk, apiKey: classifier.apiKey)
         readKey()
         destination.probeNow(at: now)
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import SluiceGraphJSON
 import SluiceRelay
 import SluiceSpool
 import SluiceSystem
@@ -258,6 +259,23 @@ struct DeliveryTests {
         #expect(try fixture.drain().counts.delivered == 450)
         #expect(Set(upstream.requests.flatMap(\.ids)).count == 500)
         #expect(upstream.requests.flatMap(\.ids).count == 500)
+    }
+
+    @Test func `a reload changes what it may and leaves the form of what is grouped alone`() throws {
+        let upstream = Upstream { _, number in number == 0 ? .status(503, body: "") : nil }
+        let fixture = try RelayFixture(upstream)
+        try fixture.seal(RelayFixture.records(0..<500))
+        fixture.options.maximumInFlight = 1
+        let control = RelayControl()
+        let relay = try fixture.relay(control)
+        var other = fixture.options
+        other.bulk = .single
+        other.target = try GraphJSONTarget(url: "http://127.0.0.1:1")
+        other.maximumInFlight = 4
+        relay.onProgress = { _ in control.reload(other) }
+        #expect(try relay.run().counts.delivered == 500)
+        #expect(upstream.takenRequests.allSatisfy { $0.ids.count == 50 })
+        #expect(fixture.log.messages.contains { $0.contains("with the next start only") })
     }
 
     @Test func `no key, identifier or property value is logged`() throws {
