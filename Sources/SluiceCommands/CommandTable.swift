@@ -157,6 +157,8 @@ package struct CommandTable {
 extension SpoolError {
     /// How a command ends that this error ended.
     fileprivate var exitCode: ExitCode {
+        // Not the configuration's fault: a supervisor is to start the program again.
+        if code == .lockLost { return .io }
         if disposition == .stop { return .configuration }
         switch code {
         case .damaged, .tooLarge, .notASpool, .nameTaken: return .badData

@@ -53,6 +53,7 @@ package final class Relay {
     var nextScanAt: Int64 = .min
     var nextAdoptionAt: Int64 = .min
     var nextSyncAt: Int64 = .min
+    private var nextLockCheckAt: Int64 = .min
     var wasReadyEmpty = false
     /// No further claim finds room on the disk.
     var isClaimingStuck = false
@@ -187,21 +188,12 @@ package final class Relay {
         lastOutcomeAt = startedAt
         readKey()
         defer { client.close() }
-        try begin()
-        while true {
-            let now = clock.monotonicNanoseconds()
-            heartbeat?.beat()
-            takeAnswers(now)
-            saveProgress(now)
-            finishSegments(now)
-            if hasEnded(now) { break }
-            try maintain(now)
-            queue.promote(at: now)
-            let isReading = try read(now)
-            closeGroups(now)
-            sendReady(now)
-            report(now)
-            if !isReading && !hasEnded(now) { control.signal.wait(nanoseconds: waitTime(now)) }
+        do {
+            try begin()
+            while try turn() {}
+        } catch {
+            awaitAnswers()
+            throw error
         }
         end()
         summary.seconds = Double(clock.monotonicNanoseconds() - startedAt) / 1e9
@@ -211,6 +203,37 @@ package final class Relay {
     var isStopping: Bool { control.isStopping }
 
     // MARK: Course
+
+    /// One turn of the loop; false when there shall be no other.
+    private func turn() throws -> Bool {
+        let now = clock.monotonicNanoseconds()
+        heartbeat?.beat()
+        takeAnswers(now)
+        saveProgress(now)
+        finishSegments(now)
+        if hasEnded(now) { return false }
+        try maintain(now)
+        queue.promote(at: now)
+        let isReading = try read(now)
+        closeGroups(now)
+        sendReady(now)
+        report(now)
+        if !isReading && !hasEnded(now) { control.signal.wait(nanoseconds: waitTime(now)) }
+        return true
+    }
+
+    /// Waits for the requests under way when the spool can't be used any more, so that their outcomes are noted where
+    /// that is still possible.
+    private func awaitAnswers() {
+        let limit = clock.monotonicNanoseconds() + Int64(options.shutdownGraceSeconds * 1e9)
+        var now = clock.monotonicNanoseconds()
+        while destination.inFlight > 0 && now < limit && !control.isGivingUp {
+            control.signal.wait(nanoseconds: limit - now)
+            now = clock.monotonicNanoseconds()
+            takeAnswers(now)
+        }
+        saveProgress(now)
+    }
 
     private func begin() throws {
         openWindow()
@@ -245,6 +268,10 @@ package final class Relay {
     }
 
     private func maintain(_ now: Int64) throws {
+        if now >= nextLockCheckAt {
+            nextLockCheckAt = now + 1_000_000_000
+            try worker.checkLock()
+        }
         if let options = control.takeReload() { apply(options, now) }
         mayExpire = clockWatch.mayExpire(wallMilliseconds: clock.wallMilliseconds(), monotonic: now)
         readGate(now)

@@ -80,6 +80,11 @@ package final class Worker: Sendable {
     /// Whether the worker's lock file is still in place; a worker without it stops, for others may take its claims.
     package var isStillHeld: Bool { lock.isHeld }
 
+    /// Throws `lockLost` when the worker must stop.
+    package func checkLock() throws(SpoolError) {
+        guard isStillHeld else { throw lost }
+    }
+
     /// Where a claimed segment is.
     package func path(of segment: SegmentName) -> String { "\(folder)/\(segment.sealedFileName)" }
 
@@ -91,7 +96,7 @@ package final class Worker: Sendable {
     /// - Returns: nil when there is nothing to claim.
     /// - Throws: `lockLost` when the worker must stop.
     package func claimNext() throws(SpoolError) -> Claim? {
-        guard isStillHeld else { throw lost }
+        try checkLock()
         let now = clock.monotonicNanoseconds()
         return try state.withLock { (state) throws(SpoolError) in
             guard !state.isClosed else { throw SpoolError(.closed, path: folder, detail: "the worker is closed") }

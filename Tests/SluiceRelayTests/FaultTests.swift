@@ -124,6 +124,31 @@ struct FaultTests {
         #expect(fixture.readyNames.count == 3)
     }
 
+    @Test func `a relay whose lock is removed stops, and what was under way is noted`() throws {
+        let claimed = Lock("")
+        let upstream = Upstream { _, number in
+            guard number == 0 else { return nil }
+            let folder = claimed.withLock { $0 }
+            for worker in (try? FileSystem.names(in: folder)) ?? [] { unlink("\(folder)/\(worker)/lock") }
+            // Slower than the second in which the relay looks at its lock.
+            return .drip(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8), every: .milliseconds(35))
+        }
+        let fixture = try RelayFixture(upstream)
+        let folder = fixture.spool.claimed
+        claimed.withLock { $0 = folder }
+        fixture.options.duplicateWindow = 0
+        fixture.options.maximumInFlight = 1
+        // One segment that is not read to its end while the first request is under way.
+        try fixture.seal(RelayFixture.records(0..<5000))
+        let error = #expect(throws: SpoolError.self) { try fixture.drain() }
+        #expect(error?.code == .lockLost)
+        try fixture.drain()
+        // The first request's events were taken, though not by the list of those taken.
+        #expect(upstream.taken.count == 4950)
+        #expect(Set(upstream.requests.flatMap(\.ids)).count == 5000)
+        #expect(upstream.requests.reduce(0) { $0 + $1.ids.count } == 5000)
+    }
+
     // MARK: Gate
 
     @Test func `a pause that another relay was asked for outlives this one's run`() throws {
