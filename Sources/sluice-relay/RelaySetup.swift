@@ -37,10 +37,10 @@ struct RelaySetup {
         }
     }
 
-    /// The API key as it is now; nil when it can't be read.
+    /// The API key as it is now, from where the configuration names it now; nil when it can't be read.
     func apiKey() -> String? {
         do throws(ConfigurationError) {
-            return try APIKey.read(configuration, environment: context.environment).secret.text
+            return try APIKey.read(try source.load(), environment: context.environment).secret.text
         } catch {
             logger.error("API key can't be read", metadata: ["error": .string(error.description)])
             return nil
