@@ -97,7 +97,7 @@ package struct EventTransform {
                 throw .nested("properties")
             }
             let key = document.text(document[member.key])
-            if isReserved(key) { throw .collision }
+            if ReservedNames.contains(key) { throw .collision }
             for other in document.members(of: object) {
                 if other.key == member.key { break }
                 if document.text(document[other.key]).isEqual(to: key) { throw .collision }
@@ -108,23 +108,15 @@ package struct EventTransform {
 }
 
 /// The names that an event's own fields have, which no property may take.
-package func isReserved(_ name: UnsafeRawBufferPointer) -> Bool {
-    if name.count > 11 && UnsafeRawBufferPointer(rebasing: name[..<11]).matches("experiment_") { return true }
-    return switch name.count {
-    case 5: name.matches("event")
-    case 6: name.matches("client")
-    case 7: name.matches("user_id")
-    case 8: name.matches("event_id") || name.matches("platform") || name.matches("sequence")
-    case 10: name.matches("session_id") || name.matches("account_id")
-    case 11:
-        name.matches("occurred_at") || name.matches("app_version") || name.matches("received_at")
-            || name.matches("environment")
-    case 12: name.matches("anonymous_id") || name.matches("build_number")
-    case 14: name.matches("schema_version") || name.matches("client_sent_at")
-    case 15: name.matches("claimed_user_id")
-    case 16: name.matches("contract_version")
-    case 19: name.matches("timestamp_corrected") || name.matches("timestamp_rounded_s")
-    default: false
+private enum ReservedNames {
+    // The arena lives as long as the process and nothing writes to it after it is made.
+    nonisolated(unsafe) private static let arena = Arena()
+    nonisolated(unsafe) private static let index = NameIndex(ContractDefinition.reservedNames.sorted(), in: arena)
+    private static let prefix: StaticString = "experiment_"
+
+    static func contains(_ name: UnsafeRawBufferPointer) -> Bool {
+        if name.count > 11 && UnsafeRawBufferPointer(rebasing: name[..<11]).matches(prefix) { return true }
+        return index.number(of: name) != nil
     }
 }
 

@@ -11,10 +11,7 @@ struct EndpointSlowClientTests {
 
     @Test func `thousands that drip do not hold up a normal client and are closed in time`() throws {
         let count = ProcessEnvironment.current["SLUICE_TEST_SLOW_CLIENTS"].flatMap { Int($0) } ?? 1500
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        limit.rlim_cur = min(limit.rlim_max, rlim_t(count + 1000))
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        DescriptorLimit.raise()
         let contract = try folder.write(EndpointProcess.contract, to: "contract.json5")
         let endpoint = try EndpointProcess(
             spool: folder.path("spool"),
