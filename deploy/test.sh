@@ -28,7 +28,7 @@ step "format" swift format lint --strict --recursive --parallel Package.swift So
 step "thread sanitizer" swift test --disable-xctest --sanitize thread --scratch-path .build/thread-sanitizer \
     --no-parallel --filter "$concurrent"
 step "build" swift build --build-tests --explicit-target-dependency-import-check error
-[[ " ${failed[*]-} " == *" build "* ]] || step "tests" swift test --disable-xctest --skip-build
+[[ " ${failed[*]-} " == *" build "* ]] || step "tests" swift test --disable-xctest --skip-build --no-parallel
 
 if [ ${#failed[@]} -gt 0 ]; then
     (IFS=, && echo "test.sh: failed: ${failed[*]}" >&2)
