@@ -268,19 +268,20 @@ extension Relay {
 
     /// The line of a record, read again from its segment.
     private func recordLine(_ record: RecordReference, of segment: ClaimedSegment) throws(SpoolError) -> [UInt8] {
+        let path = worker.path(of: segment.name)
         if frameCache?.segment != segment.name || frameCache?.frameOffset != record.frameOffset {
-            let lines = try SegmentCursor.lines(of: worker.path(of: segment.name), frameOffset: record.frameOffset)
-            frameCache = FrameCache(segment: segment.name, frameOffset: record.frameOffset, lines: lines)
+            frameCache = nil
+            frameCache = try FrameCache(segment.name, path: path, frameOffset: record.frameOffset)
         }
-        guard let lines = frameCache?.lines, Int(record.index) < lines.count else {
+        guard let line = frameCache?.line(Int(record.index)) else {
             throw SpoolError(
                 .io,
-                path: worker.path(of: segment.name),
+                path: path,
                 byteOffset: record.frameOffset,
                 detail: "the frame holds other records than when it was first read"
             )
         }
-        return lines[Int(record.index)]
+        return line
     }
 
     /// Takes a record in once more that waited for an equal one which was not delivered.

@@ -61,26 +61,43 @@ final class SegmentCursor {
     }
 }
 
-extension SegmentCursor {
-    /// The lines of the frame at `frameOffset`, read again.
-    static func lines(of path: String, frameOffset: Int) throws(SpoolError) -> [[UInt8]] {
+/// The frame that a single record was read from again, kept for the next one from the same place.
+struct FrameCache {
+    let segment: SegmentName
+    let frameOffset: Int
+    private let content: [UInt8]
+    /// Where the line of that index begins.
+    private var place = (index: 0, start: 0)
+
+    /// Reads the frame at `frameOffset`; one that is not there has no lines.
+    init(_ segment: SegmentName, path: String, frameOffset: Int) throws(SpoolError) {
+        self.segment = segment
+        self.frameOffset = frameOffset
         let reader = try SegmentReader(opening: path)
         var frame = ByteBuffer(capacity: 64 << 10)
         while true {
             switch try reader.next(into: &frame) {
             case .frame(let offset, _, _) where offset == frameOffset:
-                let lines = frame.bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-                return (frame.bytes.last == UInt8(ascii: "\n") ? lines.dropLast() : lines[...]).map { Array($0) }
-            case .end: return []
+                content = Array(frame.bytes)
+                return
+            case .end:
+                content = []
+                return
             default: continue
             }
         }
     }
-}
 
-/// The frame that a single record was read from again, kept for the next one from the same place.
-struct FrameCache {
-    var segment: SegmentName
-    var frameOffset: Int
-    var lines: [[UInt8]]
+    /// The line of that index without its line feed; nil behind the last.
+    ///
+    /// Quick when they are asked for in order.
+    mutating func line(_ index: Int) -> [UInt8]? {
+        if index < place.index { place = (0, 0) }
+        while place.start < content.count {
+            let end = content[place.start...].firstIndex(of: UInt8(ascii: "\n")) ?? content.count
+            if place.index == index { return Array(content[place.start..<end]) }
+            place = (place.index + 1, end + 1)
+        }
+        return nil
+    }
 }

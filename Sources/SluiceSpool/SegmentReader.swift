@@ -15,7 +15,8 @@ package import SluiceSystem
 ///   with a content checksum that decodes whole.
 /// * A frame that runs into the end of the file without an error before it, in a segment without footer, is a torn
 ///   tail. Zeros where a frame was are damage.
-/// * A foreign file, one without any frame of Sluice's, is read too: the content of its LZ4 frames is delivered.
+/// * A foreign file, one without any frame of Sluice's, is read too: the content of its LZ4 frames is delivered. A
+///   frame whose lines cannot be records, for they are far too long or too many, is damage.
 ///
 /// Memory is bounded: a window of 256 KiB, LZ4's own blocks, and the caller's buffer, which takes one frame.
 /// Not safe for two threads at once.
@@ -35,6 +36,11 @@ package final class SegmentReader {
 
     /// A frame that declares or gives more is refused before memory is taken for it.
     package static let maximumContentBytes = 64 << 20
+
+    /// Lines in a frame from which on their length is looked at; no frame of a writer's has more.
+    private static let manyLines = 1 << 16
+    /// No record takes fewer bytes.
+    private static let shortestRecord = 64
 
     package let path: String
     /// What the first frame says, if it is whole.
@@ -109,6 +115,10 @@ package final class SegmentReader {
             switch try element(at: position, into: &buffer) {
             case .frame(let frame):
                 position = frame.offset + frame.length
+                guard mayHoldRecords(buffer.bytes, frame.records) else {
+                    buffer.removeAll()
+                    return .damaged(offset: frame.offset, length: frame.length, declaredRecords: frame.records)
+                }
                 return .frame(offset: frame.offset, length: frame.length, declaredRecords: frame.records)
             case .footer(let footer, let length):
                 // Only a footer that knows its place speaks for this file.
@@ -121,6 +131,23 @@ package final class SegmentReader {
                 return try damage(breakage)
             }
         }
+    }
+
+    /// Whether a frame's lines can be records: none is longer than one may be, and a great many are not all too short.
+    ///
+    /// A few bytes of LZ4 can give millions of empty lines, each of which would be judged, noted and kept.
+    private func mayHoldRecords(_ content: UnsafeRawBufferPointer, _ records: Int?) -> Bool {
+        guard content.count > Self.manyLines, let start = content.baseAddress else { return true }
+        if let records, records <= Self.manyLines, content.count <= SegmentEncoder.maximumContentBytes { return true }
+        var (offset, lines) = (0, 0)
+        while offset < content.count {
+            let rest = content.count - offset
+            let length = memchr(start + offset, 0x0A, rest).map { UnsafeRawPointer($0) - (start + offset) } ?? rest
+            if length > SegmentEncoder.maximumContentBytes { return false }
+            offset += length + 1
+            lines += 1
+        }
+        return lines <= Self.manyLines || content.count >= lines * Self.shortestRecord
     }
 
     // MARK: - Without decompressing

@@ -39,6 +39,10 @@ package struct SpoolListing: Sendable {
                 workers.append(worker)
             } catch {
                 if error.errno == ENOENT { continue }
+                if error.errno == EACCES {
+                    ignore("\(spool.claimed)/\(worker)", .unreadable)
+                    continue
+                }
                 guard error.errno == ENOTDIR || error.errno == ELOOP else { throw error }
                 let path = "\(spool.claimed)/\(worker)"
                 ignore(path, (try? FileStatus(of: path))?.reasonToIgnore ?? .foreignName)  // gone: a stray name

@@ -240,4 +240,37 @@ struct ClaimsTests {
         #expect(try worker.adoptOrphans() == 1)
         #expect(worker.takeIgnored().map(\.path) == ["\(spool.claimed)/a/lock", "\(spool.claimed)/b/lock"])
     }
+
+    @Test(.enabled(if: Immutable.isPossible, "no file can be made immutable here"))
+    func `a segment that cannot be moved does not stop the others`() throws {
+        let names = try (0..<3).map { _ in try fixture.addSegment() }
+        let immutable = try #require(Immutable(spool.ready(names[0])))
+        let worker = try start()
+        #expect(try worker.claimNext()?.segment == names[1])
+        #expect(try worker.claimNext()?.segment == names[2])
+        #expect(try worker.claimNext() == nil)
+        #expect(worker.takeIgnored().map(\.reason) == [.unreadable])
+        immutable.end()
+        fixture.clock.advance(milliseconds: 61_000)
+        #expect(try worker.claimNext()?.segment == names[0])
+    }
+}
+
+/// A file that nobody may move or remove, as `chattr +i` makes it.
+private final class Immutable {
+    static let isPossible: Bool = {
+        let folder = TemporaryFolder()
+        return (try? folder.write("", to: "file")).flatMap { Immutable($0) } != nil  // no file, no attribute
+    }()
+
+    private let path: String
+
+    init?(_ path: String) {
+        self.path = path
+        guard (try? Tool.run("chattr", "+i", path))?.code == 0 else { return nil }  // not installed, or not here
+    }
+
+    func end() { _ = try? Tool.run("chattr", "-i", path) }  // the folder then stays behind
+
+    deinit { end() }
 }

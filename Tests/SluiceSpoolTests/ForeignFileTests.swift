@@ -62,6 +62,24 @@ struct ForeignFileTests {
         #expect(reading.damaged == [0..<frame.count])
     }
 
+    @Test(
+        .enabled(if: Tool.isInstalled("lz4"), "lz4 is not installed"),
+        arguments: [
+            // A line longer than any record, and a few bytes that give a hundred thousand lines.
+            (String(repeating: "x", count: 5 << 20), false),
+            (String(repeating: "\n", count: 100_000), false),
+            (String(repeating: "{}\n", count: 100_000), false),
+            (String(repeating: String(repeating: "y", count: 99) + "\n", count: 70_000), true),
+            (String(repeating: "\n", count: 60_000), true),
+        ]
+    )
+    func `a frame whose lines cannot be records is damage`(text: String, isDelivered: Bool) throws {
+        let frame = try compressed(text)
+        let reading = try Reading(of: frame, in: folder)
+        #expect(reading.damaged == (isDelivered ? [] : [0..<frame.count]))
+        #expect(reading.delivered.count == (isDelivered ? 1 : 0))
+    }
+
     @Test func `a skippable frame that nobody vouches for does not hide what follows`() throws {
         let sample = try SampleSegment()
         var bytes = sample.bytes
