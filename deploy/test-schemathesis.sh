@@ -40,9 +40,9 @@ sluice-endpoint openapi "${contract[@]}" >"$work/openapi.json"
 
 # An event that breaks its rule is answered 200 with a verdict of its own, so the checks that want a 4xx for every body
 # outside the schema do not apply.
-timeout "${SECONDS_LIMIT:-120}" "$venv/bin/schemathesis" run "$work/openapi.json" --url "$url" \
+(cd "$work" && timeout "${SECONDS_LIMIT:-120}" "$venv/bin/schemathesis" run "$work/openapi.json" --url "$url" \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance \
-    --max-examples "${EXAMPLES:-200}" --phases examples,coverage,fuzzing --seed 1 --no-color
+    --max-examples "${EXAMPLES:-200}" --phases examples,coverage,fuzzing --seed 1 --no-color)
 
 kill "$endpoint"
 wait "$endpoint"
