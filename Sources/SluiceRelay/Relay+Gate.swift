@@ -14,7 +14,10 @@ extension Relay {
         let gate = gateFile.read(destination: destinationNumber)
         guard gate != lastGate else { return }
         lastGate = gate
-        if gate.hasDelivered { destination.hasTakenRecords = true }
+        if gate.hasDelivered {
+            destination.hasTakenRecords = true
+            knownHasTakenRecords = true
+        }
         let wall = clock.wallMilliseconds()
         let isClosed = gate.isClosed(atMilliseconds: wall) || gate.haltedReason != nil
         guard isClosed else {

@@ -359,7 +359,10 @@ package final class Relay {
         }
         releaseAll()
         summary.isWorkLeft = summary.isWorkLeft || othersHoldWork()
-        writeGate(clock.monotonicNanoseconds(), destination.closure == nil ? .untouched : .closedAtLeast)
+        // A run that found out nothing leaves what is known, perhaps of another destination.
+        if destination.closure != nil || destination.hasTakenRecords != knownHasTakenRecords {
+            writeGate(clock.monotonicNanoseconds(), destination.closure == nil ? .untouched : .closedAtLeast)
+        }
         tellIgnored()
         closeWorker()
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+import SluiceGraphJSON
 import SluiceRelay
 import SluiceSpool
 import SluiceSystem
@@ -178,6 +179,17 @@ struct FaultTests {
         }
         try fixture.drain()
         #expect(gate.current()?.closedUntilMilliseconds == until)
+    }
+
+    @Test func `a drain that finds nothing leaves what is known of another destination`() throws {
+        let fixture = try RelayFixture()
+        try fixture.seal(RelayFixture.records(0..<10))
+        try fixture.drain()
+        let before = GateFile(in: fixture.spool).current()
+        #expect(before?.hasDelivered == true)
+        fixture.options.target = try GraphJSONTarget(url: "http://127.0.0.1:1")
+        try fixture.drain()
+        #expect(GateFile(in: fixture.spool).current() == before)
     }
 
     @Test func `a wall clock that steps back does not draw out a pause`() throws {
