@@ -88,7 +88,7 @@ package final class Chunk {
     package var cost: Int { texts.count + records.count * MemoryLayout<RecordReference>.stride + Self.overheadBytes }
 
     /// Memory of a chunk besides its texts and references, in bytes.
-    static let overheadBytes = 320
+    static let overheadBytes = 448
 
     /// The text of event `index`.
     package func text(_ index: Int) -> UnsafeRawBufferPointer {
