@@ -18,18 +18,12 @@ static inline size_t sluice_mhd_leave_escaped(void *context, struct MHD_Connecti
 }
 
 // Without a listening socket: connections come through MHD_add_connection, for which the inter-thread channel is needed.
+// Without threads of its own: whoever made it waits for its descriptor and calls MHD_run.
 static inline struct MHD_Daemon *sluice_mhd_start(
-    unsigned int threads, unsigned int connections, size_t connection_memory, size_t memory_step,
-    MHD_AccessHandlerCallback handler, MHD_RequestCompletedCallback completed, MHD_NotifyConnectionCallback notify,
-    void *context
+    unsigned int connections, size_t connection_memory, size_t memory_step, MHD_AccessHandlerCallback handler,
+    MHD_RequestCompletedCallback completed, MHD_NotifyConnectionCallback notify, void *context
 ) {
-    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC
-        | MHD_USE_NO_LISTEN_SOCKET;
-    struct MHD_OptionItem pool[] = {
-        {MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL},
-        {MHD_OPTION_END, 0, NULL},
-    };
-    if (threads < 2) pool[0] = pool[1];
+    unsigned int flags = MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET;
     return MHD_start_daemon(
         flags, 0, NULL, NULL, handler, context,
         MHD_OPTION_NOTIFY_COMPLETED, completed, context,
@@ -39,8 +33,13 @@ static inline struct MHD_Daemon *sluice_mhd_start(
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory,
         MHD_OPTION_CONNECTION_MEMORY_INCREMENT, memory_step,
         MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_ARRAY, pool,
         MHD_OPTION_END);
+}
+
+// What becomes readable when the daemon has something to do.
+static inline int sluice_mhd_poll_descriptor(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info == NULL ? -1 : info->epoll_fd;
 }
 
 static inline int sluice_mhd_descriptor(struct MHD_Connection *connection) {

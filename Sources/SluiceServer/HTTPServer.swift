@@ -7,7 +7,7 @@ internal import Synchronization
 /// An HTTP/1.1 server on libmicrohttpd: a few threads, connections suspended while their answer is worked out, every
 /// phase of a connection under a deadline.
 ///
-/// `@unchecked Sendable`: constants, but for `daemon`, which is set before the door's thread starts and cleared after
+/// `@unchecked Sendable`: constants, but for `workers`, which are set before the door's thread starts and cleared after
 /// all threads have ended.
 package final class HTTPServer: @unchecked Sendable {
     enum DoorOrder: Int, AtomicRepresentable {
@@ -27,7 +27,7 @@ package final class HTTPServer: @unchecked Sendable {
     private let stopping = Atomic<Bool>(false)
     private let waiting = Atomic<Bool>(true)
     private let hasStopped = Lock(false)
-    private var daemon: OpaquePointer?
+    private var workers: [ServerWorker] = []
     private var door: SystemThread?
 
     /// Where it listens, `127.0.0.1:8080` or `[::1]:8080`, with the port that it got.
@@ -54,7 +54,7 @@ package final class HTTPServer: @unchecked Sendable {
         let host = configuration.host
         address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         Self.raiseDescriptorLimit(configuration.maximumConnections)
-        daemon = try startDaemon()
+        workers = try startWorkers()
         door = SystemThread(name: "http door") { [self] in
             ServerDoor(server: self, listener: listener, waker: waker).run()
         }
@@ -90,8 +90,8 @@ package final class HTTPServer: @unchecked Sendable {
             waker.wake()
             door?.join()
             connections.visit { $0.shutDown() }
-            MHD_stop_daemon(daemon)
-            daemon = nil
+            for worker in workers { worker.stop() }
+            workers = []
         }
     }
 
@@ -119,19 +119,8 @@ package final class HTTPServer: @unchecked Sendable {
     var mustNotWait: Bool { !waiting.load(ordering: .sequentiallyConsistent) }
     var doorOrder: DoorOrder { order.load(ordering: .sequentiallyConsistent) }
 
-    /// Gives a connection to libmicrohttpd.
-    ///
-    /// - Returns: false when it refused and closed it.
-    func adopt(_ request: ServerRequest) -> Bool {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        return withUnsafeMutablePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                getpeername(request.descriptor, address, &length)
-                return MHD_add_connection(daemon, request.descriptor, address, length) == .YES
-            }
-        }
-    }
+    /// Gives a connection to one of the workers.
+    func adopt(_ request: ServerRequest) { workers[Int(request.descriptor) % workers.count].adopt(request) }
 
     func began(_ connection: OpaquePointer) -> UnsafeMutableRawPointer? {
         guard let request = connections.request(sluice_mhd_descriptor(connection)) else { return nil }
@@ -148,27 +137,27 @@ package final class HTTPServer: @unchecked Sendable {
 
     // MARK: - Starting
 
-    private func startDaemon() throws(SystemError) -> OpaquePointer {
-        // libmicrohttpd's threads inherit the mask: signals are for the thread that waits for them.
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        let threads = UInt32(max(1, configuration.threads))
-        let daemon = sluice_mhd_start(
-            threads,
-            // The door keeps the limit; here it only must never be the smaller one in any thread.
-            UInt32(configuration.maximumConnections) * threads + 64,
-            max(2048, configuration.connectionBytes),
-            4096,
-            handleRequest,
-            requestEnded,
-            connectionChanged,
-            Unmanaged.passUnretained(self).toOpaque()
-        )
-        guard let daemon else { throw SystemError(call: "MHD_start_daemon", path: address, errno: errno) }
-        return daemon
+    private func startWorkers() throws(SystemError) -> [ServerWorker] {
+        var workers: [ServerWorker] = []
+        for _ in 0..<max(1, configuration.threads) {
+            let daemon = sluice_mhd_start(
+                // The door keeps the limit; here it only must never be the smaller one in any thread.
+                UInt32(configuration.maximumConnections) + 64,
+                max(2048, configuration.connectionBytes),
+                4096,
+                handleRequest,
+                requestEnded,
+                connectionChanged,
+                Unmanaged.passUnretained(self).toOpaque()
+            )
+            guard let daemon else {
+                let error = SystemError(call: "MHD_start_daemon", path: address, errno: errno)
+                for worker in workers { worker.stop() }
+                throw error
+            }
+            workers.append(ServerWorker(daemon))
+        }
+        return workers
     }
 
     private static func raiseDescriptorLimit(_ connections: Int) {

@@ -147,7 +147,7 @@ final class ServerDoor {
             return true
         }
         request.reply.withLock { $0.phase = .head }
-        if !server.adopt(request) { server.connections.remove(request) }
+        server.adopt(request)
         return true
     }
 

@@ -51,6 +51,8 @@ package final class ServerRequest: @unchecked Sendable {
     let isStarted = Atomic<Bool>(false)
 
     unowned let server: HTTPServer
+    /// Set before the connection is handed to it.
+    var worker: ServerWorker?
     var connection: OpaquePointer?
     private(set) var url: UnsafePointer<CChar>?
     private(set) var methodText: UnsafePointer<CChar>?
@@ -224,7 +226,7 @@ package final class ServerRequest: @unchecked Sendable {
         }
         // From here on the ticket's thread may resume the connection at any time.
         if isAnswered {
-            MHD_resume_connection(connection)
+            resume()
         } else if server.mustNotWait {
             ticket.answer(server.handler.refusal(.stopping))
         }
@@ -264,6 +266,11 @@ package final class ServerRequest: @unchecked Sendable {
 
     // MARK: - Other threads
 
+    private func resume() {
+        MHD_resume_connection(connection)
+        worker?.wake()
+    }
+
     /// Gives the outcome, if this is still the request and it has none.
     func resolve(_ outcome: ServerHandler.Outcome, generation: UInt64) -> Bool {
         let phase = reply.withLock { reply -> Phase? in
@@ -276,7 +283,7 @@ package final class ServerRequest: @unchecked Sendable {
         }
         guard let phase else { return false }
         setDeadline(server.configuration.sendTimeout)
-        if phase == .suspended { MHD_resume_connection(connection) }
+        if phase == .suspended { resume() }
         return true
     }
 }
