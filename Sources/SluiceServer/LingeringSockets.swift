@@ -49,6 +49,9 @@ final class LingeringSockets: Sendable {
 
     /// Drops what has come.
     func read(_ descriptor: Int32) {
+        // The kernel tells of a closed descriptor as long as its connection has another one, libmicrohttpd's; meanwhile the
+        // number may be a new connection's, whose bytes are not ours.
+        guard state.withLock({ $0.sockets[descriptor] != nil }) else { return }
         let count = withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 16) { buffer in
             recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
         }
