@@ -109,8 +109,8 @@ package final class Relay {
 
     var summary = RelaySummary()
     var lastDeliveryAt: Int64 = 0
-    private var lastTotal = 0
-    private var lastOutcomeAt: Int64 = 0
+    var lastTotal = 0
+    var lastOutcomeAt: Int64 = 0
     var startedAt: Int64 = 0
     var stoppedAt: Int64?
     var classifier: AnswerClassifier
@@ -307,85 +307,6 @@ package final class Relay {
         guard let onProgress, now >= nextReportAt else { return }
         nextReportAt = now + 100_000_000
         onProgress(summary.counts.total)
-    }
-
-    /// Whether nothing remains to be done, or the time to do it is over.
-    private func hasEnded(_ now: Int64) -> Bool {
-        if isStopping {
-            let since = stoppedAt ?? now
-            stoppedAt = since
-            if destination.inFlight == 0 { return true }
-            return control.isGivingUp || Double(now - since) / 1e9 >= options.shutdownGraceSeconds
-        }
-        guard case .drain(let deadline) = options.mode else { return false }
-        // A halt that another process left in the gate is tried once before it ends a drain.
-        if destination.isHalted && destination.haltsConcluded > 0 && destination.inFlight == 0 { return true }
-        if let deadline {
-            if Double(now - startedAt) / 1e9 >= deadline { control.stop() }
-        } else if let closure = destination.closure, destination.inFlight == 0,
-            Double(closure.until - lastDeliveryAt) / 1e9 >= options.drainPatienceSeconds
-        {
-            return true
-        }
-        if deadline == nil && destination.inFlight == 0 && isStalled(now) { return true }
-        // Records that are still held wait for a first delivery, which nothing here can bring any more.
-        return reading == nil && wasReadyEmpty && grouper.isEmpty && queue.isEmpty && destination.inFlight == 0
-            && finishing.isEmpty
-    }
-
-    /// Whether a drain has lost its patience: nothing came to an outcome for long, and nothing is on its way to one.
-    private func isStalled(_ now: Int64) -> Bool {
-        if summary.counts.total != lastTotal || (reading != nil && wantsRecords) {
-            lastTotal = summary.counts.total
-            lastOutcomeAt = now
-        }
-        let next = queue.readyCount == 0 ? max(now, queue.nextDue ?? now) : now
-        guard Double(next - lastOutcomeAt) / 1e9 >= options.drainPatienceSeconds else { return false }
-        // Chunks that fail while others get through are halved and end in quarantine.
-        return !queue.delayedContains { destination.deliveries > $0.deliveriesAtFirstFailure }
-    }
-
-    private func end() {
-        if destination.inFlight > 0 {
-            logger.notice("Requests given up", metadata: ["requests": .integer(destination.inFlight)])
-            client.cancelAll()
-        }
-        saveAll()
-        syncProgress(.max)
-        if let closure = destination.closure, closure.isHalt { summary.halt = closure.reason }
-        if summary.halt == nil, !held.isEmpty, !destination.hasTakenRecords {
-            summary.halt =
-                "the destination has not taken any record yet and refuses these: \(held[0].cause?.detail ?? "")"
-        }
-        releaseAll()
-        summary.isWorkLeft = summary.isWorkLeft || othersHoldWork()
-        // A run that found out nothing leaves what is known, perhaps of another destination.
-        if destination.closure != nil || destination.hasTakenRecords != knownHasTakenRecords {
-            writeGate(clock.monotonicNanoseconds(), destination.closure == nil ? .untouched : .closedAtLeast)
-        }
-        tellIgnored()
-        closeWorker()
-    }
-
-    /// Writes down everything that is resolved.
-    ///
-    /// What the last run keeps in memory would be sent again by the next: on a full disk the ledger's reserve makes room
-    /// for it, and segments that can be finished then give more of it back.
-    private func saveAll() {
-        nextQuarantineAt = .min
-        nextFinishAt = .min
-        saveProgress(clock.monotonicNanoseconds())
-        finishSegments(clock.monotonicNanoseconds())
-        guard segments.contains(where: { $0?.unsaved.isEmpty == false }) else { return }
-        do throws(SpoolError) {
-            try Ledger.giveBackReserve(of: folder)
-        } catch {
-            logger.warning("No room made for progress", metadata: ["error": .string(error.description)])
-        }
-        nextQuarantineAt = .min
-        nextFinishAt = .min
-        saveProgress(clock.monotonicNanoseconds())
-        finishSegments(clock.monotonicNanoseconds())
     }
 
     /// How long the loop may sleep.
