@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceServer
 internal import SluiceSystem
-internal import Synchronization
 
 /// The memory for bodies that are received, inflated or judged, and for records that wait for the disk.
 ///
@@ -26,7 +25,7 @@ final class BodyBudget: Sendable {
 
     private static let lookNanoseconds: Int64 = 50_000_000
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let clock: SystemClock
 
     init(clock: SystemClock) {

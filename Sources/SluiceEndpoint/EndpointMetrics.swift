@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceEvents
 internal import SluiceSpool
+internal import SluiceSystem
 package import SluiceTelemetry
-internal import Synchronization
 
 /// What the endpoint counts.
 package final class EndpointMetrics: Sendable {
@@ -24,7 +24,7 @@ package final class EndpointMetrics: Sendable {
     private let accepted200: Counter
     private let drops: [Counter]
     private let registry: MetricsRegistry
-    private let acceptedByEvent = Mutex<(contract: ObjectIdentifier?, counters: [Counter])>((nil, []))
+    private let acceptedByEvent = Lock<(contract: ObjectIdentifier?, counters: [Counter])>((nil, []))
 
     package init(in registry: MetricsRegistry) {
         self.registry = registry

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceEvents
 internal import SluiceSystem
-internal import Synchronization
 
 /// What a server thread judges a body with; it keeps its memory for the next one.
 final class JudgeWorker {
@@ -36,7 +35,7 @@ final class JudgeWorker {
 ///
 /// `@unchecked Sendable` for the one thing that moves through the lock: a worker in the pool has no other reference.
 final class WorkerPool: @unchecked Sendable {
-    private let lock = Mutex(())
+    private let lock = Lock(())
     private var workers: [JudgeWorker] = []
     private let seed: UInt64
 

@@ -4,7 +4,6 @@ internal import SluiceServer
 internal import SluiceSpool
 internal import SluiceSystem
 internal import SluiceTelemetry
-internal import Synchronization
 
 /// Takes requests: decides on the head, judges the body on the server's thread, hands the records to the writer and lets the
 /// connection wait for its commit.
@@ -18,7 +17,7 @@ final class RequestDesk: Sendable {
     let logger: Logger
     private let workers: WorkerPool
     private let writer: SegmentWriter
-    private let current: Mutex<EndpointPolicy>
+    private let current: Lock<EndpointPolicy>
 
     init(
         policy: EndpointPolicy,
@@ -28,7 +27,7 @@ final class RequestDesk: Sendable {
         clock: SystemClock,
         logger: Logger
     ) {
-        current = Mutex(policy)
+        current = Lock(policy)
         self.writer = writer
         self.metrics = metrics
         self.clockGuard = clockGuard

@@ -4,7 +4,6 @@ internal import Glibc
 internal import SluiceEvents
 internal import SluiceJSON
 internal import SluiceSystem
-internal import Synchronization
 
 /// Verifies users' tokens with libjwt, and remembers those that it verified.
 ///
@@ -25,8 +24,8 @@ package final class TokenVerifier: Sendable {
     private let rules: TokenRules
     private let keys: [[UInt8]]
     private let seed = UInt64.random(in: .min ... .max)
-    private let memory = Mutex([Remembered?](repeating: nil, count: slots))
-    private let parser = Mutex(ClaimParser())
+    private let memory = Lock([Remembered?](repeating: nil, count: slots))
+    private let parser = Lock(ClaimParser())
 
     /// Takes the content of key files; any of them may verify a token.
     package init(_ rules: TokenRules, keys: [[UInt8]]) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceSpool
-internal import Synchronization
+internal import SluiceSystem
 
 /// The writer, for what has to be made before it.
 final class Writing: Sendable {
-    private let made = Mutex<SegmentWriter?>(nil)
+    private let made = Lock<SegmentWriter?>(nil)
 
     var writer: SegmentWriter? { made.withLock { $0 } }
 

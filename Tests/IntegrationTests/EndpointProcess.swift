@@ -2,7 +2,6 @@
 import Glibc
 import SluiceSystem
 import SluiceTestSupport
-import Synchronization
 import Testing
 
 /// A running `sluice-endpoint serve` with a spool that outlives it.
@@ -98,7 +97,7 @@ final class EndpointClient: Sendable {
 
 /// Ids that clients on several threads were told are accepted.
 final class Acknowledged: Sendable {
-    private let known = Mutex<Set<String>>([])
+    private let known = Lock<Set<String>>([])
 
     var ids: Set<String> { known.withLock { $0 } }
     var count: Int { known.withLock { $0.count } }
