@@ -4,7 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # The suites whose subjects share memory between threads.
-concurrent='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceRelayTests'
+concurrent='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests'
 
 failed=()
 step() {
