@@ -92,7 +92,7 @@ package struct CommandTable {
     }
 
     private func complaint(_ words: [String]) -> String {
-        guard let word = words.first else {
+        guard let word = words.first(where: { $0 != "help" }) else {
             return "a command is missing: \(commands.map(\.name).joined(separator: ", "))"
         }
         if word.hasPrefix("-") { return "a command must come before \(word)" }

@@ -68,7 +68,7 @@ package final class Contract: @unchecked Sendable {
         do throws(SystemError) {
             text = try FileSystem.contents(of: file, limit: 4 << 20, followLinks: true)
         } catch {
-            let problem = ContractError.Problem(path: "", line: 1, text: "cannot be read: \(error.reason)")
+            let problem = ContractError.Problem(path: "", line: 0, text: "the contract cannot be read: \(error.reason)")
             throw ContractError(file: file, problems: [problem])
         }
         try self.init(parsing: text, file: file)

@@ -90,12 +90,12 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
     package struct Problem: Hashable, Sendable, CustomStringConvertible {
         /// The member's dotted path; empty for the file as a whole.
         package var path: String
-        /// From 1.
+        /// From 1; 0 where there is no text to have lines.
         package var line: Int
         package var text: String
 
         package var description: String {
-            path.isEmpty ? "line \(line): \(text)" : "line \(line): \(path): \(text)"
+            (line > 0 ? "line \(line): " : "") + (path.isEmpty ? "" : "\(path): ") + text
         }
     }
 

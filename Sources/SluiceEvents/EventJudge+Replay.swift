@@ -4,8 +4,8 @@ package import SluiceSystem
 
 /// What judging a spooled record again came to.
 package enum Rejudgement: Hashable, Sendable {
-    /// A new record line was written; so many members that the contract no longer lists were left out.
-    case replayed(removed: Int)
+    /// A new record line was written; members of these names were left out, as the contract wants it.
+    case replayed(removed: [String])
     /// It would be refused or set aside again; nothing was written. The detail names a field or a property.
     case stays(EventCode, detail: String)
 }
@@ -65,7 +65,10 @@ extension EventJudge {
             facts.isTimestampCorrected = record.isTimestampCorrected
         }
         write(record, tokens, facts, origin.map { record.origin ?? $0 }, contract, &records)
-        return .replayed(removed: removedFields.count + removedExperiments.count + removedProperties.count)
+        var removed = removedFields.map { document.string(document[Int($0)]) }
+        removed += removedExperiments.map { "experiments.\(document.string(document[Int($0)]))" }
+        removed += removedProperties.map { document.string(document[Int($0)]) }
+        return .replayed(removed: removed)
     }
 
     private func write(

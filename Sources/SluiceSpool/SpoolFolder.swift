@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Glibc
 internal import SluiceSystem
 
 /// Where a spool's folders and files are.
@@ -75,16 +76,15 @@ package struct SpoolFolder: Hashable, Sendable {
         if mayCreate {
             isNew = try stopping { () throws(SystemError) in try FileSystem.makeFolder(root) }
         }
-        let spool = SpoolFolder(root: try stopping { () throws(SystemError) in try FileSystem.resolvedPath(root) })
-        let hasFormat = try spool.checkFormat()
-        if !hasFormat && !mayCreate {
-            throw SpoolError(
-                .notASpool,
-                path: spool.root,
-                detail:
-                    "there is no spool here (no file FORMAT); run the endpoint or an import once, or name another folder"
-            )
+        let spool: SpoolFolder
+        do throws(SystemError) {
+            spool = SpoolFolder(root: try FileSystem.resolvedPath(root))
+        } catch {
+            if error.errno == ENOENT && !mayCreate { throw absent(root, "no such folder") }
+            throw SpoolError(error, disposition: .stop)
         }
+        let hasFormat = try spool.checkFormat()
+        if !hasFormat && !mayCreate { throw absent(spool.root, "no file FORMAT") }
         try spool.checkFilesystem()
         if role != .reader { try spool.makeParts() }
         try spool.checkParts()
@@ -95,6 +95,14 @@ package struct SpoolFolder: Hashable, Sendable {
             try stopping { () throws(SystemError) in try FileSystem.syncFolder("/\(parent)") }
         }
         return spool
+    }
+
+    private static func absent(_ path: String, _ sign: String) -> SpoolError {
+        SpoolError(
+            .notASpool,
+            path: path,
+            detail: "there is no spool here (\(sign)); run the endpoint or an import once, or name another folder"
+        )
     }
 
     /// Runs `body`; whatever fails, an operator has to look at it.

@@ -82,7 +82,8 @@ struct DrainCommand: Command {
         ] where count > 0 { parts.append("\(name) \(count)") }
         let seconds = max(summary.seconds, 0.001)
         let rate = Int(Double(counts.total) / seconds)
-        var line = "\(parts.joined(separator: ", ")) in \(summary.requests) requests, "
+        let requests = "\(summary.requests) request\(summary.requests == 1 ? "" : "s")"
+        var line = "\(parts.joined(separator: ", ")) in \(requests), "
         line += "\(Int(seconds * 1000)) ms, \(rate) events/s"
         if let halt = summary.halt {
             line += "; halted: \(halt)"

@@ -12,9 +12,9 @@ struct QuarantineReplayCommand: Command {
     static let help = """
         The chosen records become a new segment in ready/; the next drain or the running relay delivers them. Id, time
         and origin stay as they were, the number of replays grows by one. With a contract each record is judged again
-        first, and what would be refused stays in quarantine; without one, records go back as they are, except those
-        that the endpoint itself set aside. Damaged bytes cannot be replayed. Killed at any moment, it is completed by
-        the next replay or discard.
+        first, and what would be refused stays in quarantine; what the contract removes, such as unlisted properties,
+        is gone for good and told. Without one, records go back as they are, except those that the endpoint itself set
+        aside. Damaged bytes cannot be replayed. Killed at any moment, it is completed by the next replay or discard.
 
         Options:
         \(QuarantineEditing.help)
@@ -51,7 +51,7 @@ struct QuarantineReplayCommand: Command {
         if !report.segments.isEmpty { line += " in \(ProgressText.counted(report.segments.count, "segment"))" }
         line += ", \(report.failsAgain) would fail again and stay, \(report.left) were not chosen"
         try context.output.line(line)
-        for (reason, count) in review.reasons { try context.output.line("  \(count) \(reason)") }
+        for (reason, count) in review.reasons + review.losses { try context.output.line("  \(count) \(reason)") }
         if report.completed > 0 {
             context.note("completed \(ProgressText.counted(report.completed, "move")) of an earlier run first")
         }
@@ -66,6 +66,7 @@ private struct ReplayReview: ~Copyable {
     private let acceptsClock: Bool
     private var judge = EventJudge()
     private var counts: [String: Int] = [:]
+    private var removals: [String: Int] = [:]
 
     init(contract: Contract?, clock: ClockPolicy, acceptsClock: Bool) {
         self.contract = contract
@@ -74,23 +75,28 @@ private struct ReplayReview: ~Copyable {
     }
 
     /// Why records stay, with their numbers, the most frequent first.
-    var reasons: [(String, Int)] {
+    var reasons: [(String, Int)] { Self.sorted(counts) }
+
+    /// What records go back without, with their numbers, the most frequent first.
+    var losses: [(String, Int)] { Self.sorted(removals) }
+
+    private static func sorted(_ counts: [String: Int]) -> [(String, Int)] {
         counts.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     mutating func judge(_ item: QuarantineItem, _ form: inout ByteBuffer) -> QuarantineEditor.Decision {
         guard let token = item.recordToken else {
-            note("damaged bytes, which cannot be replayed", item.records)
+            Self.note("damaged bytes, which cannot be replayed", item.records, in: &counts)
             return .failsAgain
         }
         // A line that is no record would only come back.
         guard let record = try? SpooledRecord(item.document, at: token) else {
-            note("no record that this version can read")
+            Self.note("no record that this version can read", in: &counts)
             return .failsAgain
         }
         guard let contract else {
             guard record.isQuarantined else { return .take }
-            note("set aside by the endpoint; name a contract (--contract FILE) to judge them again")
+            Self.note("set aside by the endpoint; name a contract (--contract FILE) to judge them again", in: &counts)
             return .failsAgain
         }
         let verdict = judge.rejudge(
@@ -101,20 +107,32 @@ private struct ReplayReview: ~Copyable {
             acceptsClock: acceptsClock,
             records: &form
         )
+        let event = item.event.isEmpty ? "" : " of event \(TextTable.printable(item.event))"
         switch verdict {
-        case .replayed:
+        case .replayed(let removed):
+            for name in removed {
+                Self.note(
+                    "without \(TextTable.printable(name))\(event), which the contract removes",
+                    in: &removals,
+                    else: "without others that the contract removes"
+                )
+            }
             if form.bytes.last == UInt8(ascii: "\n") { form.truncate(to: form.count - 1) }
             return .take
         case .stays(let code, let detail):
-            let event = item.event.isEmpty ? "" : " of event \(TextTable.printable(item.event))"
-            note("\(code.text): \(TextTable.printable(detail))\(event)")
+            Self.note("\(code.text): \(TextTable.printable(detail))\(event)", in: &counts)
             return .failsAgain
         }
     }
 
-    private mutating func note(_ reason: String, _ records: Int = 1) {
+    private static func note(
+        _ reason: String,
+        _ records: Int = 1,
+        in counts: inout [String: Int],
+        else other: String = "for other reasons"
+    ) {
         // The details come from events, and nobody knows how many different ones there are.
-        let key = counts.count < 50 || counts[reason] != nil ? reason : "for other reasons"
+        let key = counts.count < 50 || counts[reason] != nil ? reason : other
         counts[key, default: 0] += records
     }
 }

@@ -38,9 +38,11 @@ struct VerifyCommand: Command {
             let place = book.firstInvalidOffset.map { " at byte \($0)" } ?? ""
             try scan.problem("\(spool.ledger)\(place): \(book.invalidLines) lines do not verify")
         }
-        try context.output.line(
-            "\(scan.segments) segments, \(scan.records) records, \(scan.tornTails) torn tails, \(scan.problems) problems"
-        )
+        let counts = [
+            (scan.segments, "segment"), (scan.records, "record"), (scan.tornTails, "torn tail"),
+            (scan.problems, "problem"),
+        ]
+        try context.output.line(counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", "))
         return scan.problems == 0 ? .ok : .badData
     }
 }

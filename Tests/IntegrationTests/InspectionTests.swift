@@ -36,7 +36,7 @@ struct InspectionTests {
         let verified = try sample.relay("verify")
         #expect(verified.code == 65)
         #expect(verified.output.contains("\(path) at byte"))
-        #expect(verified.output.hasSuffix("1 segments, 3 records, 0 torn tails, 1 problems\n"))
+        #expect(verified.output.hasSuffix("1 segment, 3 records, 0 torn tails, 1 problem\n"))
     }
 
     @Test func `a torn tail is told and is no damage`() throws {
@@ -48,7 +48,7 @@ struct InspectionTests {
         #expect(try sample.relay("inspect", name.text).output.contains("torn tail at byte"))
         let verified = try sample.relay("verify")
         #expect(verified.code == 0)
-        #expect(verified.output == "1 segments, 1 records, 1 torn tails, 0 problems\n")
+        #expect(verified.output == "1 segment, 1 record, 1 torn tail, 0 problems\n")
     }
 
     @Test func `verify tells a line that is no record`() throws {

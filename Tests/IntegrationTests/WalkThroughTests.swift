@@ -66,7 +66,7 @@ struct WalkThroughTests {
         #expect(rehearsal.output.hasPrefix("would put back 10 records, 0 would fail again"))
         let replay = try runner.run("sluice-relay", ["quarantine", "replay", "--spool", folder.path("spool")] + chosen)
         #expect(replay.code == 0)
-        #expect(try relay("drain", "--graphjson-url", url).output.hasPrefix("delivered 10 in 1 requests"))
+        #expect(try relay("drain", "--graphjson-url", url).output.hasPrefix("delivered 10 in 1 request"))
         let status = try relay("status")
         #expect(status.code == 0)
         #expect(

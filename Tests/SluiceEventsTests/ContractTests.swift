@@ -99,7 +99,7 @@ struct ContractTests {
         #expect {
             try Contract(file: "/nonexistent/contract.json5")
         } throws: {
-            "\($0)" == "/nonexistent/contract.json5: line 1: cannot be read: No such file or directory"
+            "\($0)" == "/nonexistent/contract.json5: the contract cannot be read: No such file or directory"
         }
     }
 
