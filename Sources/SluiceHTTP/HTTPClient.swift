@@ -56,4 +56,21 @@ package final class HTTPClient: Sendable {
     }
 
     deinit { close() }
+
+    /// Sends one request with a client of its own and waits for its end; for commands and tests that do nothing else.
+    package static func exchange(
+        _ request: HTTPRequest,
+        _ configuration: HTTPClientConfiguration = HTTPClientConfiguration()
+    ) -> HTTPCompletion {
+        let signal = Signal()
+        let client = HTTPClient(configuration) { signal.raise() }
+        defer { client.close() }
+        client.send(request, tag: 0)
+        var completions: [HTTPCompletion] = []
+        while true {
+            client.takeCompletions(into: &completions)
+            if let completion = completions.first { return completion }
+            signal.wait(nanoseconds: 1_000_000_000)
+        }
+    }
 }

@@ -48,7 +48,7 @@ struct CheckCommand: Command {
         let folder = try setup.openSpool()
         try context.output.line("spool          ok, \(folder.root)")
         let request = sendsTestEvent ? testEvent(setup, key) : HTTPRequest.get(setup.target.base)
-        let completion = exchange(request, setup)
+        let completion = HTTPClient.exchange(request, setup.client)
         let verdict = AnswerClassifier(apiKey: key.secret.text).classify(completion)
         let (isWell, text) = sendsTestEvent ? judgeEvent(verdict, setup) : judgeRoad(completion, verdict)
         try context.output.line("destination    \(text)")
@@ -90,19 +90,5 @@ struct CheckCommand: Command {
         }
         let headers = HTTPHeaderList([("Content-Type", "application/json")])
         return .post(setup.target.url(for: setup.bulk), headers: headers, body: RequestBody(body))
-    }
-
-    /// Sends one request and waits for its end.
-    private func exchange(_ request: HTTPRequest, _ setup: RelaySetup) -> HTTPCompletion {
-        let signal = Signal()
-        let client = HTTPClient(setup.client) { signal.raise() }
-        defer { client.close() }
-        client.send(request, tag: 0)
-        var completions: [HTTPCompletion] = []
-        while completions.isEmpty {
-            signal.wait(nanoseconds: 1_000_000_000)
-            client.takeCompletions(into: &completions)
-        }
-        return completions[0]
     }
 }

@@ -7,16 +7,8 @@ import Testing
 /// What a running relay tells machines.
 struct RelayHealthTests {
     private func get(_ url: String) throws -> (status: Int, text: String) {
-        let signal = Signal()
-        let client = HTTPClient { signal.raise() }
-        defer { client.close() }
-        client.send(.get(url), tag: 0)
-        var completions: [HTTPCompletion] = []
-        while completions.isEmpty {
-            signal.wait(nanoseconds: 1_000_000_000)
-            client.takeCompletions(into: &completions)
-        }
-        guard case .answer(let answer) = completions[0].result else { return (0, "\(completions[0])") }
+        let completion = HTTPClient.exchange(.get(url))
+        guard case .answer(let answer) = completion.result else { return (0, "\(completion)") }
         return (answer.status, String(decoding: answer.body, as: UTF8.self))
     }
 

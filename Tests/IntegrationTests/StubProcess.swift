@@ -32,17 +32,9 @@ final class StubProcess {
 
     /// A number of `GET /stats`.
     func statistic(_ name: StaticString) throws -> Int {
-        let signal = Signal()
-        let client = HTTPClient { signal.raise() }
-        defer { client.close() }
-        client.send(.get("\(url)/stats"), tag: 0)
-        var completions: [HTTPCompletion] = []
-        while completions.isEmpty {
-            signal.wait(nanoseconds: 1_000_000_000)
-            client.takeCompletions(into: &completions)
-        }
-        guard case .answer(let answer) = completions[0].result else {
-            Issue.record("no statistics: \(completions[0])")
+        let completion = HTTPClient.exchange(.get("\(url)/stats"))
+        guard case .answer(let answer) = completion.result else {
+            Issue.record("no statistics: \(completion)")
             return -1
         }
         var buffer = ByteBuffer(capacity: answer.body.count)
