@@ -9,8 +9,6 @@ package struct GraphJSONTarget: Hashable, Sendable {
     /// Whether the host is this machine by its name or address.
     package let isLoopback: Bool
 
-    package static let defaultURL = "https://api.graphjson.com"
-
     /// Checks a URL.
     ///
     /// - Parameter url: `http` or `https`, host, optional port, optional path in front of `/api/…`; the API's own paths

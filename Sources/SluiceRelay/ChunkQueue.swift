@@ -9,7 +9,6 @@ package struct ChunkQueue {
     /// A heap by `notBefore`.
     private var delayed: [Chunk] = []
 
-    var delayedCount: Int { delayed.count }
     var isEmpty: Bool { readyCount == 0 && delayed.isEmpty }
 
     package mutating func pushBack(_ chunk: Chunk) {

@@ -151,11 +151,16 @@ package struct Destination {
         case .retry(let after, let closesGate):
             return fail(chunk, answer, after: after.map(nanoseconds), closesGate: closesGate)
         case .split:
-            return chunk.count > 1 ? reprobe(.split, answer) : giveUp(.payloadTooLarge, answer)
+            if chunk.count == 1 { return giveUp(.payloadTooLarge, answer) }
+            judged(answer)
+            return .split
         case .rejected:
-            if chunk.count > 1 { return reprobe(.split, answer) }
-            chunk.rejectionsAlone += 1
-            return chunk.rejectionsAlone < 2 ? reprobe(.again, answer) : giveUp(.upstreamRejected, answer)
+            if chunk.count == 1 {
+                chunk.rejectionsAlone += 1
+                if chunk.rejectionsAlone > 1 { return giveUp(.upstreamRejected, answer) }
+            }
+            judged(answer)
+            return chunk.count == 1 ? .again : .split
         case .halt:
             close(.halt, verdict.summary, until: now + probeDelay(answer), answer)
             return .back
@@ -240,21 +245,20 @@ package struct Destination {
             close(.massRejection, summary, until: answer.now + probeDelay(answer), answer)
             return .hold(cause)
         }
-        _ = reprobe(.delivered, answer)
+        judged(answer)
         return mayQuarantine ? .quarantine(cause) : .hold(cause)
     }
 
     /// After an answer that is no delivery, but shows that the destination judges: an outage is over; only a mass
     /// rejection goes on.
-    private mutating func reprobe(_ settlement: Settlement, _ answer: Answer) -> Settlement {
+    private mutating func judged(_ answer: Answer) {
         answered()
-        guard answer.isProbe, let closure else { return settlement }
+        guard answer.isProbe, let closure else { return }
         if closure.kind == .massRejection {
             close(.massRejection, closure.reason, until: answer.now + probeDelay(answer), answer)
         } else {
             self.closure = nil
         }
-        return settlement
     }
 
     private mutating func close(_ kind: Closure.Kind, _ reason: String, until: Int64, _ answer: Answer) {

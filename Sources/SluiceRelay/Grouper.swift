@@ -12,7 +12,6 @@ struct Grouper {
     private var nextFamily = 0
 
     var isEmpty: Bool { open.isEmpty }
-    var openCount: Int { open.count }
 
     /// The open chunk of `key`, a new one if there is none.
     mutating func chunk(for key: Chunk.Key, at now: Int64) -> Chunk {

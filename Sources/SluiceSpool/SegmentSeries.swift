@@ -51,9 +51,6 @@ final class SegmentSeries {
         self.report = report
     }
 
-    /// The segment that is open, if any.
-    var currentName: SegmentName? { current?.name }
-
     // MARK: - Committing
 
     /// Makes all of `buffer` durable.

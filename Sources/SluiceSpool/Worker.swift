@@ -88,9 +88,6 @@ package final class Worker: Sendable {
     /// Where a claimed segment is.
     package func path(of segment: SegmentName) -> String { "\(folder)/\(segment.sealedFileName)" }
 
-    /// Claims that are in the folder, handed out or not.
-    package var heldCount: Int { state.withLock { $0.held.count } }
-
     /// Takes the next segment: first what was adopted, then the oldest in `ready/`.
     ///
     /// - Returns: nil when there is nothing to claim.

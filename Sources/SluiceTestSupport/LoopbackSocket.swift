@@ -99,11 +99,6 @@ package final class LoopbackSocket: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &value, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    package func setReceiveBuffer(bytes: Int32) {
-        var value = bytes
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &value, socklen_t(MemoryLayout<Int32>.size))
-    }
-
     /// Ends both directions and wakes whoever reads or accepts.
     package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
