@@ -3,7 +3,7 @@
 set -euo pipefail
 
 packages=(pkg-config curl libcurl4-openssl-dev liblz4-dev libmicrohttpd-dev libsimdjson-dev libxxhash-dev libjwt-dev zlib1g-dev)
-tools=(lz4 jq strace openssl nghttp2-server e2fsprogs faketime)
+tools=(lz4 jq strace openssl nghttp2-server e2fsprogs faketime python3-venv chromium-headless-shell fonts-dejavu-core)
 
 case "${1:-}" in
     "") ;;

@@ -29,6 +29,11 @@ step "thread sanitizer" swift test --disable-xctest --sanitize thread --scratch-
     --no-parallel --filter "$concurrent"
 step "build" swift build --build-tests --explicit-target-dependency-import-check error
 [[ " ${failed[*]-} " == *" build "* ]] || step "tests" swift test --disable-xctest --skip-build --no-parallel
+if command -v chromium-headless-shell >/dev/null; then
+    step "status page in a browser" deploy/test-status-page.sh
+else
+    echo "skipping the status page's browser test: chromium-headless-shell is missing; deploy/dependencies.sh --tools installs it"
+fi
 
 if [ ${#failed[@]} -gt 0 ]; then
     (IFS=, && echo "test.sh: failed: ${failed[*]}" >&2)

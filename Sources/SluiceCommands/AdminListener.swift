@@ -15,11 +15,19 @@ package final class AdminListener: Sendable {
         package var status: Int
         package var contentType: String
         package var bytes: [UInt8]
+        /// Beside `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`, which each has.
+        package var headers: [(name: String, value: String)]
 
-        package init(status: Int = 200, contentType: String, bytes: [UInt8]) {
+        package init(
+            status: Int = 200,
+            contentType: String,
+            bytes: [UInt8],
+            headers: [(name: String, value: String)] = []
+        ) {
             self.status = status
             self.contentType = contentType
             self.bytes = bytes
+            self.headers = headers
         }
 
         package static func text(_ text: String, status: Int = 200) -> Page {
@@ -85,18 +93,20 @@ package final class AdminListener: Sendable {
         problems.isEmpty ? .text("ok\n") : .text(problems.map { "\($0)\n" }.joined(), status: 503)
     }
 
-    private static func answer(_ page: Page, headers: [(name: String, value: String)] = []) -> ServerAnswer {
+    private static func answer(_ page: Page) -> ServerAnswer {
         ServerAnswer(
             status: page.status,
             contentType: page.contentType,
             bytes: page.bytes,
-            headers: headers + [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
+            headers: page.headers + [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
         )
     }
 
     private static func refusal(_ request: ServerRequest, _ hosts: [[UInt8]]) -> ServerAnswer? {
         guard request.isMethod("GET") || request.isMethod("HEAD") else {
-            return answer(.text("only GET and HEAD\n", status: 405), headers: [("Allow", "GET, HEAD")])
+            var page = Page.text("only GET and HEAD\n", status: 405)
+            page.headers = [("Allow", "GET, HEAD")]
+            return answer(page)
         }
         guard let host = request.header("Host"), isAllowed(host, hosts) else {
             let text = "the Host of this request is not served here; see relay.admin_hosts and endpoint.admin_hosts\n"

@@ -195,7 +195,7 @@ extension Setting {
             ("relay", "admin_listen"),
             \.relay.adminListen,
             flag: "--admin",
-            "Where the relay serves /metrics, /healthz and /readyz."
+            "Where the relay serves its status page, /metrics, /healthz and /readyz."
         ),
         .list(
             ("relay", "admin_hosts"),

@@ -138,6 +138,7 @@ package final class Endpoint: Sendable {
             }
         }
         handlers.sealed = { (_, _) throws(SpoolError) in clockGuard.note(clock.wallSeconds) }
+        handlers.takeRemovedNames = { metrics.removedNameTally.take() }
         handlers.failed = { error in
             logger.error(
                 "Segment writing failed",

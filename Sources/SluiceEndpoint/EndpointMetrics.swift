@@ -10,6 +10,8 @@ package final class EndpointMetrics: Sendable {
     let commitDuration: Histogram
     let commits: MetricFamily<Counter>
     let removedNames: Counter
+    /// The same by name, for the footer of the next segment.
+    let removedNameTally = SharedNameTally()
     let unknownBatchFields: Counter
     let clampedTimestamps: Counter
     let unprovenUsers: Counter

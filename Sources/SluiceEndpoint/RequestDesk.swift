@@ -15,6 +15,9 @@ final class RequestDesk: Sendable {
     let clock: SystemClock
     let clockGuard: ClockGuard
     let logger: Logger
+    /// Removed names that one request adds to the tally: enough for a full batch of an honest client.
+    private static let tallyNamesPerRequest = 512
+
     private let workers: WorkerPool
     private let writer: SegmentWriter
     private let current: Lock<EndpointPolicy>
@@ -218,12 +221,23 @@ final class RequestDesk: Sendable {
         let client = String(decoding: policy.profiles[state.profile].name, as: UTF8.self)
         tally.add(metrics.clientEvents[client.isEmpty ? "none" : client], verdict.taken)
         tally.add(metrics.removedNames, verdict.removedNames)
+        noteRemovedNames(worker)
         tally.add(metrics.clampedTimestamps, verdict.clamped)
         tally.add(metrics.unprovenUsers, verdict.unprovenUsers)
         tally.add(metrics.userMismatches, verdict.userMismatches)
         tally.add(metrics.unknownBatchFields, verdict.unknownBatchFields)
         metrics.add(worker.verdict.clientDrops)
         return tally
+    }
+
+    /// Names of fields and properties that show an operator what a release sends too much; a request adds a few at most.
+    private func noteRemovedNames(_ worker: JudgeWorker) {
+        guard !worker.verdict.removedNames.isEmpty else { return }
+        metrics.removedNameTally.withLock { tally in
+            for name in worker.verdict.removedNames.prefix(Self.tallyNamesPerRequest) {
+                tally.add(worker.verdict.bytes(name))
+            }
+        }
     }
 
     private func counter(_ event: EventVerdict, _ contract: Contract) -> Counter {

@@ -70,7 +70,8 @@ extension Relay {
             segment.damage.addDamage(offset: offset, length: length, declaredRecords: records)
         case .tornTail(let offset, let length):
             segment.damage.addTornTail(offset: offset, length: length)
-        case .end:
+        case .end(let footer):
+            if let names = footer?.removedNames, !names.isEmpty { metrics.removedNames.withLock { $0.add(names) } }
             try accountForDamage(segment, fileBytes: cursor.fileBytes)
             reading = nil
             segment.isRead = true

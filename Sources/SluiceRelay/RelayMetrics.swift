@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import SluiceGraphJSON
-internal import SluiceSpool
+package import SluiceSpool
 package import SluiceTelemetry
 
 /// What a relay tells Prometheus of its work.
@@ -13,6 +13,8 @@ package struct RelayMetrics: Sendable {
     package let backoffSeconds: Gauge
     package let halted: Gauge
     package let unsavedProgress: Gauge
+    /// Names that the endpoint removed from the events of the segments that were read.
+    package let removedNames: SharedNameTally
     /// Requests by how they ended.
     package let requests: [Verdict.Cause: Counter]
 
@@ -37,6 +39,7 @@ package struct RelayMetrics: Sendable {
         concurrencyLimit = registry.gauge("sluice_relay_concurrency_limit", help: "Requests that may be under way.")
         backoffSeconds = registry.gauge("sluice_relay_backoff_seconds", help: "Time until the gate is tried again.")
         halted = registry.gauge("sluice_relay_halted", help: "1 while the destination refuses everything.")
+        removedNames = SharedNameTally()
         unsavedProgress = registry.gauge(
             "sluice_relay_unsaved_outcomes",
             help: "Runs of outcomes that could not be written to the progress files yet."

@@ -10,7 +10,7 @@ final class SegmentCursor {
         case record(UnsafeRawBufferPointer, frameOffset: Int, index: Int)
         case damaged(offset: Int, length: Int, records: Int?)
         case tornTail(offset: Int, length: Int)
-        case end
+        case end(SegmentFooter?)
     }
 
     let segment: ClaimedSegment
@@ -42,7 +42,7 @@ final class SegmentCursor {
             case .damaged(let offset, let length, let records):
                 return .damaged(offset: offset, length: length, records: records)
             case .tornTail(let offset, let length, _): return .tornTail(offset: offset, length: length)
-            case .end: return .end
+            case .end(let footer): return .end(footer)
             }
         }
     }

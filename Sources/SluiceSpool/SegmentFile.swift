@@ -107,13 +107,14 @@ package final class SegmentFile {
     }
 
     /// Appends the footer with the totals.
-    package func appendFooter() throws(SpoolError) {
+    package func appendFooter(removedNames: NameTally = NameTally()) throws(SpoolError) {
         let footer = SegmentFooter(
             records: totals.records,
             frames: totals.frames,
             contentBytes: totals.contentBytes,
             fileBytes: fileBytes,
-            receivedAt: totals.receivedAt ?? 0...0
+            receivedAt: totals.receivedAt ?? 0...0,
+            removedNames: removedNames
         )
         var bytes = ByteBuffer(capacity: 512)
         footer.append(to: &bytes)

@@ -16,13 +16,23 @@ package struct SegmentFooter: Hashable, Sendable {
     package var fileBytes: Int
     /// First and last receipt time of its records, Unix seconds.
     package var receivedAt: ClosedRange<Int>
+    /// Names that were removed from events while the segment was written, the most frequent of them.
+    package var removedNames: NameTally
 
-    package init(records: Int, frames: Int, contentBytes: Int, fileBytes: Int, receivedAt: ClosedRange<Int>) {
+    package init(
+        records: Int,
+        frames: Int,
+        contentBytes: Int,
+        fileBytes: Int,
+        receivedAt: ClosedRange<Int>,
+        removedNames: NameTally = NameTally()
+    ) {
         self.records = records
         self.frames = frames
         self.contentBytes = contentBytes
         self.fileBytes = fileBytes
         self.receivedAt = receivedAt
+        self.removedNames = removedNames
     }
 
     /// Reads a frame that verified; nil when a member is missing.
@@ -39,7 +49,8 @@ package struct SegmentFooter: Hashable, Sendable {
             frames: frames,
             contentBytes: contentBytes,
             fileBytes: fileBytes,
-            receivedAt: first...last
+            receivedAt: first...last,
+            removedNames: NameTally(in: SluiceFrame.body(of: frame), key: "removed_names")
         )
     }
 
@@ -58,6 +69,11 @@ package struct SegmentFooter: Hashable, Sendable {
             output.append(decimal: max(0, receivedAt.lowerBound))
             output.append(#","last_received_at":"#)
             output.append(decimal: max(0, receivedAt.upperBound))
+            if !removedNames.isEmpty {
+                // Last: a name may look like another member's key.
+                output.append(#","removed_names":"#)
+                removedNames.appendJSON(to: &output)
+            }
             output.append("}\n")
         }
     }

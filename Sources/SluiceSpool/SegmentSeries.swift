@@ -21,6 +21,7 @@ final class SegmentSeries {
     private let options: SegmentWriterOptions
     private let clock: SystemClock
     private let recordSealed: @Sendable (SegmentName, Int) throws(SpoolError) -> Void
+    private let takeRemovedNames: @Sendable () -> NameTally
     private let report: @Sendable (SpoolError) -> Void
     private let writer: UInt64
     private let host = Host.name
@@ -40,6 +41,7 @@ final class SegmentSeries {
         clock: SystemClock,
         writer: UInt64 = .random(in: .min ... .max),
         recordSealed: @escaping @Sendable (SegmentName, Int) throws(SpoolError) -> Void,
+        takeRemovedNames: @escaping @Sendable () -> NameTally,
         report: @escaping @Sendable (SpoolError) -> Void
     ) {
         self.incoming = incoming
@@ -48,6 +50,7 @@ final class SegmentSeries {
         self.clock = clock
         self.writer = writer
         self.recordSealed = recordSealed
+        self.takeRemovedNames = takeRemovedNames
         self.report = report
     }
 
@@ -154,7 +157,7 @@ final class SegmentSeries {
         guard let file = current else { return }
         do throws(SpoolError) {
             try checkPath(of: file)
-            try file.appendFooter()
+            try file.appendFooter(removedNames: takeRemovedNames())
             try file.releaseSpareRoom()
             noteSealed(file)
             try file.sync()

@@ -23,6 +23,8 @@ package final class SegmentWriter: Sendable {
         package var committed: @Sendable (CommitReport) -> Void = { _ in }
         /// A segment of this many records is sealed: the place for its ledger line, before it is renamed.
         package var sealed: @Sendable (SegmentName, Int) throws(SpoolError) -> Void = { _, _ in }
+        /// Takes the names that were removed from events since the last call, for the footer of a segment.
+        package var takeRemovedNames: @Sendable () -> NameTally = { NameTally() }
         /// Something failed that no request is answered with, or that an operator has to know.
         package var failed: @Sendable (SpoolError) -> Void = { _ in }
 
@@ -141,6 +143,7 @@ package final class SegmentWriter: Sendable {
             options: options,
             clock: clock,
             recordSealed: handlers.sealed,
+            takeRemovedNames: handlers.takeRemovedNames,
             report: handlers.failed
         )
         var room = SpoolRoom(root: root, options: options)

@@ -36,6 +36,11 @@ enum SluiceFrame {
         output.append(littleEndian: Checksum.xxh3(UnsafeRawBufferPointer(rebasing: output.bytes[start...])))
     }
 
+    /// The body of a whole frame that verified.
+    static func body(of frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: frame[prefixBytes..<(frame.count - checksumBytes)])
+    }
+
     /// What stands at the beginning of `bytes`.
     enum Finding {
         /// A frame that verifies, `length` bytes in all.

@@ -17,14 +17,6 @@ package struct SpoolStatus: Hashable, Sendable {
         package init() {}
     }
 
-    /// Per second, over the last five minutes as far as the ledger goes back.
-    package struct Rates: Hashable, Sendable {
-        package var accepted = 0.0
-        package var delivered = 0.0
-
-        package init() {}
-    }
-
     /// Records that writers put in, replays left aside.
     package var accepted = 0
     /// Records that are no longer in the spool, by outcome; what is in quarantine stands in `quarantined`.
@@ -42,7 +34,7 @@ package struct SpoolStatus: Hashable, Sendable {
     package var bytes = Places()
     /// Seconds since the oldest segment with pending records was begun.
     package var oldestRecordAgeSeconds: Int?
-    package var rates = Rates()
+    package var throughput = Throughput()
     package var quarantineReasons: [String: Int] = [:]
     package var gate: Gate?
     /// Unix milliseconds of this status.
@@ -58,6 +50,13 @@ package struct SpoolStatus: Hashable, Sendable {
 
     /// Whether nothing is missing.
     package var balanced: Bool { problems.isEmpty }
+
+    /// Per second, over the last five minutes as far as the ledger goes back.
+    package var rates: (accepted: Double, delivered: Double) {
+        let total = throughput.total(seconds: Ledger.rateSeconds, now: Int(takenAtMilliseconds / 1000))
+        let seconds = Double(Ledger.rateSeconds)
+        return (Double(total.accepted) / seconds, Double(total.delivered) / seconds)
+    }
 
     /// The right side of the equation.
     package var accountedFor: Int { counts.gone + quarantined + pending }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 internal import SluiceJSON
-internal import SluiceSystem
+package import SluiceSystem
 
 /// How the books are read while everything moves.
 ///
@@ -9,25 +9,25 @@ internal import SluiceSystem
 /// last: one that is finished by the second reading counts as the ledger says, whatever was found of it before, and
 /// one that is open then still had its progress file when that was read. Only segments that the first reading knows
 /// must be found on disk. What cannot be right is read again after a moment.
-struct SpoolStatusReading {
+package struct SpoolStatusReading: Sendable {
     /// Microseconds before another attempt.
     private static let pause: UInt32 = 20_000
 
     private let spool: SpoolFolder
     private let clock: SystemClock
     private var ledger: LedgerReader
-    /// Lines of the last five minutes, for the rates.
-    private var recentAccepted = 0
-    private var recentDelivered = 0
-    private var oldestRecentLine = Int.max
+    private var throughput = Throughput()
 
-    init(of spool: SpoolFolder, clock: SystemClock) {
+    package init(of spool: SpoolFolder, clock: SystemClock = .system) {
         self.spool = spool
         self.clock = clock
         ledger = LedgerReader(path: spool.ledger)
     }
 
-    mutating func read(attempts: Int) throws(SpoolError) -> SpoolStatus {
+    /// Reads the books; a later call reads on in the ledger where this one stopped.
+    ///
+    /// * `attempts`: how often they are looked at before something that is missing is a problem.
+    package mutating func read(attempts: Int = 6) throws(SpoolError) -> SpoolStatus {
         var attempt = 1
         while true {
             do throws(SpoolError) {
@@ -93,31 +93,25 @@ struct SpoolStatusReading {
             status.oldestRecordAgeSeconds = max(0, Int(age))
         }
         addProblems(after, unsealed, listing, &status)
-        addRates(&status)
+        status.throughput = throughput
         status.gate = GateFile(in: spool).current()
         return status
     }
 
     private mutating func refresh(_ visit: (LedgerEvent) -> Void) throws(SpoolError) {
-        let recent = clock.wallSeconds - Ledger.rateSeconds
         let restarts = ledger.restarts
-        var (accepted, delivered, oldest) = (0, 0, Int.max)
+        var more = Throughput()
         try spoolCall { () throws(SystemError) in
             try ledger.refresh { event, seconds in
                 visit(event)
-                guard seconds > recent else { return }
                 switch event {
-                case .sealed(let line): accepted += line.isReplay ? 0 : line.records
-                case .finished(let line): delivered += line.counts.delivered
-                default: return
+                case .sealed(let line) where !line.isReplay: more.add(accepted: line.records, at: seconds)
+                case .finished(let line): more.add(delivered: line.counts.delivered, at: seconds)
+                default: break
                 }
-                oldest = min(oldest, seconds)
             }
         }
-        if ledger.restarts != restarts { (recentAccepted, recentDelivered, oldestRecentLine) = (0, 0, .max) }
-        recentAccepted += accepted
-        recentDelivered += delivered
-        oldestRecentLine = min(oldestRecentLine, oldest)
+        if ledger.restarts == restarts { throughput.add(more) } else { throughput.keep(more) }
     }
 
     // MARK: Reading
@@ -332,12 +326,5 @@ struct SpoolStatusReading {
         for segment in book.strays.sorted() {
             status.notes.append("segment \(segment) is finished in the ledger and was never sealed; it does not count")
         }
-    }
-
-    private func addRates(_ status: inout SpoolStatus) {
-        guard oldestRecentLine != .max else { return }
-        let seconds = Double(Ledger.rateSeconds)
-        status.rates.accepted = Double(recentAccepted) / seconds
-        status.rates.delivered = Double(recentDelivered) / seconds
     }
 }

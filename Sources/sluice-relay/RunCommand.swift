@@ -2,6 +2,7 @@
 import SluiceCommands
 import SluiceRelay
 import SluiceSpool
+import SluiceSystem
 import SluiceTelemetry
 
 /// `sluice-relay run`: the sidecar.
@@ -44,10 +45,32 @@ struct RunCommand: Command {
         let notifier = SystemdNotifier(environment: context.environment)
         let watchdog = notifier.startWatchdog(health)
         ProcessMetrics.register(in: registry, version: CommandTable.version, program: context.program)
-        SpoolMetrics(folder).register(in: registry)
+        let books = SpoolMetrics(folder)
+        books.register(in: registry)
+        let metrics = RelayMetrics(in: registry)
         let relay = setup.configuration.relay
+        let statusPage: @Sendable () -> AdminListener.Page = {
+            StatusPage(
+                StatusPage.Content(
+                    status: books.status,
+                    spoolPath: folder.root,
+                    host: Host.name,
+                    version: CommandTable.version,
+                    requestsInFlight: Int(metrics.inFlight.value),
+                    concurrencyLimit: Int(metrics.concurrencyLimit.value),
+                    problems: health.readinessProblems,
+                    removedNames: metrics.removedNames.mostFrequent
+                )
+            ).page
+        }
         let admin = try relay.adminListen.map {
-            try AdminListener($0, hosts: relay.adminHosts, registry: registry, health: health)
+            try AdminListener(
+                $0,
+                hosts: relay.adminHosts,
+                registry: registry,
+                health: health,
+                pages: ["/": statusPage]
+            )
         }
         defer {
             admin?.stop()
@@ -61,7 +84,7 @@ struct RunCommand: Command {
         let summary = try await setup.run(
             .run,
             in: folder,
-            metrics: RelayMetrics(in: registry),
+            metrics: metrics,
             health: health
         )
         notifier.stopping()

@@ -2,21 +2,20 @@
 import SluiceSpool
 import SluiceSystem
 import SluiceTelemetry
-import Synchronization
 
 /// Depth and age of the spool for `/metrics`, read from its books at most every five seconds.
 final class SpoolMetrics: Sendable {
     private static let lifetimeNanoseconds: Int64 = 5_000_000_000
 
     private struct State {
+        var reading: SpoolStatusReading
         var status = SpoolStatus()
         var readAt: Int64?
     }
 
-    private let spool: SpoolFolder
-    private let state = Mutex(State())
+    private let state: Lock<State>
 
-    init(_ spool: SpoolFolder) { self.spool = spool }
+    init(_ spool: SpoolFolder) { state = Lock(State(reading: SpoolStatusReading(of: spool))) }
 
     func register(in registry: MetricsRegistry) {
         registry.observe("sluice_spool_segments", help: "Segments by state.", labels: ["state"]) {
@@ -48,13 +47,14 @@ final class SpoolMetrics: Sendable {
         ].map { MetricsRegistry.Sample(labels: [$0.0], value: Double($0.1)) }
     }
 
-    private var status: SpoolStatus {
+    /// The books, at most five seconds old.
+    var status: SpoolStatus {
         state.withLock { state in
             let now = SystemClock.system.monotonicNanoseconds()
             if let readAt = state.readAt, now - readAt < Self.lifetimeNanoseconds { return state.status }
             state.readAt = now
             // A spool that can't be read shows its last figures; the relay itself says what is wrong.
-            if let status = try? SpoolStatus.read(spool) { state.status = status }
+            if let status = try? state.reading.read() { state.status = status }
             return state.status
         }
     }
