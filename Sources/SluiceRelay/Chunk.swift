@@ -68,6 +68,9 @@ package final class Chunk {
     /// The earliest expiry among the records, Unix seconds; 0 when none expires.
     package internal(set) var earliestExpiry: UInt32 = 0
 
+    /// The state of the list of erased persons that all its records were held against.
+    package internal(set) var erasureGeneration = 0
+
     /// Neighbours by age among the open chunks.
     var older: Chunk?
     var younger: Chunk?
@@ -115,6 +118,7 @@ package final class Chunk {
     /// Takes over what is known of the delivery of `other`, as one of its halves does.
     func inherit(_ other: Chunk) {
         key = other.key
+        erasureGeneration = other.erasureGeneration
         openedAt = other.openedAt
         family = other.family
         failures = other.failures

@@ -22,6 +22,8 @@ final class ClaimedSegment {
     var counts = OutcomeCounts()
     /// Outcomes that are not in the progress file yet.
     var unsaved: [ProgressEntry] = []
+    /// The state of the list of erased persons when it was claimed.
+    var erasureGeneration = 0
     /// Entries for the quarantine, opened with the first bad record.
     var quarantine: QuarantineWriter?
 

@@ -73,6 +73,7 @@ extension Relay {
             let progress = try Progress(of: name, in: folder)
             let slot = freeSlots.last ?? Int32(segments.count)
             let segment = ClaimedSegment(name: name, slot: slot, progress: progress)
+            segment.erasureGeneration = erasures.generation
             let cursor = try SegmentCursor(segment, path: claim.path)
             try noteSealed(segment, standing, path: claim.path)
             if Int(slot) == segments.count {

@@ -61,6 +61,7 @@ extension Relay {
         if destination.closure != nil || destination.hasTakenRecords != knownHasTakenRecords {
             writeGate(clock.monotonicNanoseconds(), destination.closure == nil ? .untouched : .closedAtLeast)
         }
+        sweepQuarantine(.max)
         tellIgnored()
         closeWorker()
     }

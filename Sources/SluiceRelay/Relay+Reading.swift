@@ -99,6 +99,7 @@ extension Relay {
             if let quarantine = segments[Int(slot)]?.quarantine, quarantine.contains(origin) {
                 return resolve(record, .quarantined)
             }
+            if isErased(spooled) { return resolve(record, .erased) }
             record.origin = origin.fingerprint
             if spooled.isQuarantined { return refuse(record, admissionCause(spooled)) }
             identify(spooled, &record)
@@ -139,6 +140,7 @@ extension Relay {
             dispatch(chunk)
             chunk = grouper.chunk(for: key, at: now)
         }
+        if chunk.count == 0 { chunk.erasureGeneration = erasures.generation }
         let before = chunk.count == 0 ? 0 : chunk.cost
         chunk.append(text, of: record)
         pendingBytes += chunk.cost - before

@@ -134,6 +134,7 @@ extension Relay {
         do throws(SpoolError) {
             for segment in finishing { try segment.quarantine?.finish() }
             try ledger.append(finishing.map { .finished($0.name, $0.counts, tornTails: $0.tornTails) })
+            try considerSweep(after: finishing)
             for segment in finishing {
                 try worker.remove(segment.name)
                 drop(segment)

@@ -7,7 +7,8 @@ internal import SluiceTelemetry
 
 /// Requests out, answers in.
 extension Relay {
-    func sendReady(_ now: Int64) {
+    func sendReady(_ now: Int64) throws(SpoolError) {
+        var isListFresh = false
         while !isStopping {
             switch destination.readiness(at: now) {
             case .open: break
@@ -17,6 +18,16 @@ extension Relay {
             case .closed, .busy: return
             }
             guard let chunk = queue.popFront() else { return }
+            if !isListFresh {
+                do throws(SpoolError) {
+                    try refreshErasures()
+                } catch {
+                    queue.pushFront(chunk)
+                    throw error
+                }
+                isListFresh = true
+            }
+            eraseSome(of: chunk)
             expireSome(of: chunk)
             if chunk.count == 0 {
                 discard(chunk)
@@ -159,6 +170,7 @@ extension Relay {
 
     /// Puts the records of a chunk into quarantine.
     private func giveUp(_ chunk: Chunk, _ cause: QuarantineCause) {
+        eraseSome(of: chunk)
         for record in chunk.records { quarantine(record, cause, attempts: chunk.attempts) }
         discard(chunk)
     }
@@ -175,12 +187,20 @@ extension Relay {
     /// Resolves records that expired while they waited, and takes them out of the chunk.
     private func expireSome(of chunk: Chunk) {
         guard chunk.earliestExpiry != 0, isExpired(chunk.earliestExpiry) else { return }
+        resolveSome(of: chunk, .expired) { index in
+            let record = chunk.records[index]
+            return record.expiresAt != 0 && isExpired(record.expiresAt)
+        }
+    }
+
+    /// Resolves the records that `isMeant`, asked in order, says, and takes them out of the chunk.
+    func resolveSome(of chunk: Chunk, _ outcome: Outcome, where isMeant: (Int) -> Bool) {
         let rest = grouper.make()
         rest.inherit(chunk)
         for index in 0..<chunk.count {
             let record = chunk.records[index]
-            if record.expiresAt != 0 && isExpired(record.expiresAt) {
-                settleRecord(record, .expired)
+            if isMeant(index) {
+                settleRecord(record, outcome)
             } else {
                 rest.append(index, of: chunk)
             }

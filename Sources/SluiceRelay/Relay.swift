@@ -96,6 +96,12 @@ package final class Relay {
     var destination: Destination
     var completions: [HTTPCompletion] = []
     var lastProbe: (slot: Int32, event: UInt32) = (-1, 0)
+    /// Whose records are to be forgotten.
+    let erasures: ErasureList
+    /// Records of listed persons may stand in quarantine.
+    var wantsSweep = false
+    var nextSweepAt: Int64 = .min
+    var unescaped = ByteBuffer()
     let gateFile: GateFile
     let destinationNumber: UInt64
     var nextGateAt: Int64 = .min
@@ -172,6 +178,7 @@ package final class Relay {
         ledger = try Ledger(in: folder, clock: clock)
         worker = try Worker.start(in: folder, clock: clock)
         gateFile = GateFile(in: folder)
+        erasures = ErasureList(in: folder)
         destinationNumber = Array(options.target.base.utf8).withUnsafeBytes { Checksum.xxh3($0) }
         destination = Destination(options: options, hasTakenRecords: false)
         headers = HTTPHeaderList([("Content-Type", "application/json")])
@@ -216,7 +223,7 @@ package final class Relay {
         queue.promote(at: now)
         let isReading = try read(now)
         closeGroups(now)
-        sendReady(now)
+        try sendReady(now)
         report(now)
         if !isReading && !hasEnded(now) { control.signal.wait(nanoseconds: waitTime(now)) }
         return true
@@ -236,6 +243,8 @@ package final class Relay {
     }
 
     private func begin() throws {
+        try refreshErasures()
+        wantsSweep = !erasures.book.isSwept
         openWindow()
         readGate(clock.monotonicNanoseconds())
         tidy()
@@ -273,6 +282,8 @@ package final class Relay {
             try worker.checkLock()
         }
         if let options = control.takeReload() { apply(options, now) }
+        try refreshErasures()
+        sweepQuarantine(now)
         mayExpire = clockWatch.mayExpire(wallMilliseconds: clock.wallMilliseconds(), monotonic: now)
         readGate(now)
         try adopt(now)

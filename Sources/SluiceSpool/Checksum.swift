@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CSluiceXXHash
 
-/// 64-bit XXH3, the same in every process and on every machine.
+/// XXH3 of 64 and 128 bits, the same in every process and on every machine.
 package enum Checksum {
     @inline(__always)
     package static func xxh3(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
@@ -12,5 +12,11 @@ package enum Checksum {
     @inline(__always)
     package static func xxh3(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
         XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
+    }
+
+    /// 128 bits, for names that must never fall together.
+    package static func wideXXH3(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> (high: UInt64, low: UInt64) {
+        let value = XXH3_128bits_withSeed(bytes.baseAddress, bytes.count, seed)
+        return (value.high64, value.low64)
     }
 }

@@ -5,6 +5,8 @@ internal import SluiceSystem
 extension Ledger {
     /// Seconds for which finished segments keep their lines, so that rates can be told.
     package static let rateSeconds = 300
+    /// The newest audit lines, which outlast the folding.
+    private static let keptAudits = 1000
     /// Seconds after which a writer that left nothing open is no longer followed.
     private static let forgetsWritersAfter = 172_800
 
@@ -93,8 +95,13 @@ extension Ledger {
         let now = clock.wallSeconds
         var lines = ByteBuffer(capacity: 1 << 20)
         var folded = LedgerBook()
+        var oldAudits = -Self.keptAudits
+        for (event, _) in events { if case .audit = event { oldAudits += 1 } }
         for (event, seconds) in events {
             switch event {
+            case .audit:
+                if oldAudits <= 0 { LedgerText.append(event, at: seconds, to: &lines) }
+                oldAudits -= 1
             case .sealed(let line):
                 if keep.segments.contains(line.segment) {
                     LedgerText.append(event, at: seconds, to: &lines)

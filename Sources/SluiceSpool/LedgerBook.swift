@@ -51,6 +51,7 @@ package struct LedgerBook: Sendable {
         case .sealed(let sealed): take(sealed)
         case .finished(let finished): take(finished)
         case .moved(let move): take(move)
+        case .audit: break
         case .totals(let sums): take(sums)
         case .writer(let mark): writers[mark.writer] = mark
         }

@@ -5,6 +5,8 @@ package enum LedgerEvent: Hashable, Sendable {
     case sealed(SealedSegment)
     case finished(FinishedSegment)
     case moved(QuarantineMove)
+    /// What a person at the desk did; counts for nothing.
+    case audit(LedgerAudit)
     /// What older lines came to, when they were folded.
     case totals(LedgerTotals)
     case writer(WriterMark)
@@ -59,6 +61,8 @@ package struct QuarantineMove: Hashable, Sendable {
     /// The new quarantine file with what stays; nil when nothing does.
     package var rest: SegmentName?
     package var restRecords: Int
+    /// The number of the user whose process decided it.
+    package var userNumber: Int?
 
     package init(
         kind: Kind,
@@ -66,14 +70,38 @@ package struct QuarantineMove: Hashable, Sendable {
         taken: Int,
         segment: SegmentName?,
         rest: SegmentName?,
-        restRecords: Int
+        restRecords: Int,
+        userNumber: Int? = nil
     ) {
+        self.userNumber = userNumber
         self.kind = kind
         self.source = source
         self.taken = taken
         self.segment = segment
         self.rest = rest
         self.restRecords = restRecords
+    }
+}
+
+/// One command that changed something, for those who ask later who it was.
+package struct LedgerAudit: Hashable, Sendable {
+    /// Such as `replay`.
+    package var action: String
+    /// Records that it moved or removed.
+    package var records: Int
+    /// The number of the user who ran it.
+    package var userNumber: Int
+    /// The user's name, as far as this machine knows one.
+    package var userName: String
+    /// What was chosen, without the name of any person whose records these are.
+    package var selection: String
+
+    package init(action: String, records: Int, userNumber: Int, userName: String, selection: String) {
+        self.action = action
+        self.records = records
+        self.userNumber = userNumber
+        self.userName = userName
+        self.selection = selection
     }
 }
 

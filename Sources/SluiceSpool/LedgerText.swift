@@ -29,6 +29,12 @@ enum LedgerText {
             if let segment = move.segment { buffer.append(" segment=\(segment.text)") }
             if let rest = move.rest { buffer.append(" rest=\(rest.text)") }
             append("rest_records", move.restRecords, to: &buffer)
+            if let number = move.userNumber { append("by", number, to: &buffer) }
+        case .audit(let audit):
+            buffer.append(" audit \(encoded(audit.action))")
+            append("records", audit.records, to: &buffer)
+            append("by", audit.userNumber, to: &buffer)
+            buffer.append(" user=\(encoded(audit.userName)) selection=\(encoded(audit.selection))")
         case .totals(let totals):
             buffer.append(" totals")
             append("accepted", totals.accepted, to: &buffer)
@@ -63,6 +69,35 @@ enum LedgerText {
         append("erased", counts.erased, to: &buffer)
         append("quarantined", counts.quarantined, to: &buffer)
         append("damaged", counts.damaged, to: &buffer)
+    }
+
+    /// Text as one field: whatever is not plain is `%` and two digits.
+    private static func encoded(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8.prefix(1000) {
+            let scalar = UnicodeScalar(byte)
+            let isPlain = scalar.properties.isAlphabetic && byte < 0x80 || "0123456789-_.:,=".utf8.contains(byte)
+            result += isPlain ? String(scalar) : "%" + SegmentName.writerText(UInt64(byte)).suffix(2)
+        }
+        return result
+    }
+
+    private static func decoded(_ field: LedgerFields.Field) -> String {
+        var bytes: [UInt8] = []
+        var index = 0
+        while index < field.bytes.count {
+            if field.bytes[index] == UInt8(ascii: "%"), index + 2 < field.bytes.count,
+                let high = SegmentName.hexadecimalDigit(field.bytes[index + 1]),
+                let low = SegmentName.hexadecimalDigit(field.bytes[index + 2])
+            {
+                bytes.append(UInt8(high << 4 | low))
+                index += 3
+            } else {
+                bytes.append(field.bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     enum Line {
@@ -110,6 +145,7 @@ enum LedgerText {
             }
             return .finished(finished)
         }
+        if kind.isText("audit") { return audit(&fields) }
         if kind.isText("totals") { return .totals(totals(&fields)) }
         if kind.isText("writer") { return writer(&fields) }
         for move in QuarantineMove.Kind.allCases where kind.isText(move.rawValue) {
@@ -126,8 +162,21 @@ enum LedgerText {
             if let value = field.value(of: "segment") { move.segment = value.segment }
             if let value = field.value(of: "rest") { move.rest = value.segment }
             if let value = field.integer(of: "rest_records") { move.restRecords = value }
+            if let value = field.integer(of: "by") { move.userNumber = value }
         }
         return .moved(move)
+    }
+
+    private static func audit(_ fields: inout LedgerFields) -> LedgerEvent? {
+        guard let action = fields.next() else { return nil }
+        var audit = LedgerAudit(action: decoded(action), records: 0, userNumber: 0, userName: "", selection: "")
+        while let field = fields.next() {
+            if let value = field.integer(of: "records") { audit.records = value }
+            if let value = field.integer(of: "by") { audit.userNumber = value }
+            if let value = field.value(of: "user") { audit.userName = decoded(value) }
+            if let value = field.value(of: "selection") { audit.selection = decoded(value) }
+        }
+        return .audit(audit)
     }
 
     private static func totals(_ fields: inout LedgerFields) -> LedgerTotals {

@@ -143,7 +143,8 @@ struct QuarantineEdit {
             taken: selection.taken,
             segment: nil,
             rest: nil,
-            restRecords: selection.restRecords
+            restRecords: selection.restRecords,
+            userNumber: Int(getuid())
         )
         var segment: SegmentFile?
         var rest: SegmentFile?

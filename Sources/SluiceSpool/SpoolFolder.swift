@@ -43,6 +43,7 @@ package struct SpoolFolder: Hashable, Sendable {
     package var ledger: String { "\(root)/ledger" }
     package var gate: String { "\(root)/gate" }
     package var duplicates: String { "\(root)/duplicates" }
+    package var erased: String { "\(root)/erased" }
 
     /// A segment that is being written.
     package func incoming(_ segment: SegmentName) -> String { "\(incoming)/\(segment.openFileName)" }

@@ -67,7 +67,7 @@ package struct SpoolStatusReading: Sendable {
                     meanwhile.quarantined += line.counts.quarantined + line.counts.damaged
                 }
             case .moved: meanwhile.moves += 1
-            case .totals, .writer: break
+            case .totals, .writer, .audit: break
             }
         }
         let after = ledger.book

@@ -45,7 +45,8 @@ struct LedgerTests {
                     taken: 2,
                     segment: fixture.name(0, writer: 2),
                     rest: fixture.name(8, writer: 1),
-                    restRecords: 9
+                    restRecords: 9,
+                    userNumber: 1000
                 )
             ),
         ])
@@ -58,6 +59,7 @@ struct LedgerTests {
         #expect(book.open[fixture.name(0, writer: 2)] == .init(records: 2, isExact: true, isReplay: true))
         #expect(book.moves.first?.rest == fixture.name(8, writer: 1))
         #expect(book.moves.first?.restRecords == 9)
+        #expect(book.moves.first?.userNumber == 1000)
         #expect(book.expectedInQuarantine == 6 + 7 - 2)
         #expect(book.newestAt == 1_796_000_000)
         #expect(book.invalidLines == 0)
@@ -194,6 +196,31 @@ struct LedgerTests {
         #expect(try small.foldIfLarge())
         #expect(try !small.foldIfLarge())
         #expect(try book().open.count == 50)
+    }
+
+    @Test func `what people did is one line each, and the newest thousand outlast the folding`() throws {
+        let small = try Ledger(in: spool, clock: fixture.clock.clock, foldingBytes: 4096)
+        for number in 0..<1100 {
+            let audit = LedgerAudit(
+                action: "discard",
+                records: number,
+                userNumber: 7,
+                userName: "dörte von x",
+                selection: "reason=upstream_rejected event=a%20b"
+            )
+            try small.append([.audit(audit)], isSynced: false)
+        }
+        let end = " by=7 user=d%c3%b6rte%20von%20x selection=reason=upstream_rejected%20event=a%2520b "
+        func audits() throws -> [String] {
+            String(decoding: try bytes(), as: UTF8.self).split(separator: "\n").map(String.init)
+                .filter { $0.contains(" audit discard records=") && $0.contains(end) }
+        }
+        #expect(try audits().count == 1100)
+        #expect(try small.foldIfLarge())
+        #expect(try audits().count == 1000)
+        #expect(try audits().first?.contains("records=100 ") == true)
+        #expect(try book().invalidLines == 0)
+        #expect(try book().totals.accepted == 0)
     }
 
     @Test func `writers without anything open are forgotten after two days, and no gap is made of it`() throws {
