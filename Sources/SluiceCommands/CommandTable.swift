@@ -135,7 +135,15 @@ package struct CommandTable {
 
     private func help(of type: any Command.Type, _ name: String) -> String {
         let usage = type.usage.isEmpty ? "" : " \(type.usage)"
-        return "Usage: \(program) \(name)\(usage)\n\n\(type.abstract)\n\n\(type.help)"
+        return """
+            Usage: \(program) \(name)\(usage)
+
+            \(type.abstract)
+
+            \(type.help)
+
+            A wrong command line ends with 64. Every setting: \(program) help --configuration
+            """
     }
 
     private var overview: String {

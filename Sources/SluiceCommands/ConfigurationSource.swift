@@ -38,10 +38,14 @@ package struct ConfigurationSource: Sendable {
     /// The lines of a command's help that explain the options of `settings`.
     package static func help(_ names: [String] = []) -> String {
         var rows = settings(named: names).map { setting in
-            ("\(setting.flag ?? "") \(setting.placeholder)", "\(setting.meaning) Default: \(setting.defaultText).")
+            ("\(setting.flag ?? "") \(setting.placeholder)", "\(setting.meaning) \(defaultNote(setting)).")
         }
         rows.append(("--config FILE", "The configuration. Default: \(defaultPath) if it is there."))
         return HelpText.table(rows)
+    }
+
+    private static func defaultNote(_ setting: Setting) -> String {
+        setting.defaultText == "null" ? "No default" : "Default: \(setting.defaultText)"
     }
 
     private static func settings(named names: [String]) -> [Setting] {

@@ -64,7 +64,13 @@ struct StubOptions: Sendable {
 
         \(HelpText.table(table))
 
-        It ends on SIGTERM and SIGINT, exit code 0; 64 for a wrong command line, 74 when it cannot listen or write.
+        It ends on SIGTERM and SIGINT.
+
+        Exit codes: 0 ended by a signal; 64 wrong command line; 74 it cannot listen or write.
+
+        Examples:
+          graphjson-stub --listen 127.0.0.1:9000 --store arrived.ndjson
+          graphjson-stub --listen 127.0.0.1:9000 --fail 503:3 --retry-after 2
         """
 
     private static let table = [

@@ -20,6 +20,11 @@ struct EndpointBenchmark: Command {
           --idle N         Further connections that post once and then stay idle. Default: 0.
           --repeat N       Runs; the median counts. Default: 3.
           --json           One JSON object instead of the table.
+
+        Exit codes: 0 measured; 70 a program did not do what it should.
+
+        Examples:
+          sluice-bench endpoint --batch 1 --connections 64
         """
 
     private let events: Int

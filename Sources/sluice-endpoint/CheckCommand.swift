@@ -17,6 +17,10 @@ struct CheckCommand: Command {
         Exit codes:
           0   everything is in order
           78  something is wrong
+
+        Examples:
+          sluice-endpoint check
+          sluice-endpoint check --config staging.json5
         """
 
     private let source: ConfigurationSource

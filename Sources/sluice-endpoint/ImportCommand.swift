@@ -17,7 +17,9 @@ struct ImportCommand: Command {
         Without FILE, or for -, standard input is read. What is told as accepted is durable.
 
         Options:
-          --backfill  For historic data: the clock policy is off, every occurred_at stays as it is.
+        \(HelpText.table([
+            ("--backfill", "For historic data: the clock policy is off, every occurred_at stays as it is.")
+        ]))
         \(ConfigurationSource.help(ImportCommand.settings))
 
         Exit codes:
@@ -25,6 +27,10 @@ struct ImportCommand: Command {
           65  something was rejected, everything else was accepted
           74  an input can't be read, or the spool takes nothing more
           78  the configuration, the contract or the spool's rights are wrong; nothing was touched
+
+        Examples:
+          sluice-endpoint import --contract contract.json5 envelopes.ndjson
+          zcat 2026-10.ndjson.gz | sluice-endpoint import --backfill
         """
 
     private static let settings = ["spool.path", "endpoint.contract"]

@@ -15,6 +15,9 @@ struct OpenAPICommand: Command {
         Exit codes:
           0   done
           78  the configuration, the contract or a key is wrong
+
+        Examples:
+          sluice-endpoint openapi --contract contract.json5
         """
 
     private let source: ConfigurationSource

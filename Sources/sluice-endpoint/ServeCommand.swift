@@ -26,6 +26,10 @@ struct ServeCommand: Command {
           0   stopped in good order
           74  the address cannot be listened on, or the spool cannot be used
           78  the configuration, the contract, a key or the spool's rights are wrong; nothing was touched
+
+        Examples:
+          sluice-endpoint serve
+          sluice-endpoint serve --contract contract.json5 --spool ./spool --listen 127.0.0.1:0
         """
     static let takesSignals = true
 

@@ -14,15 +14,25 @@ struct CheckCommand: Command {
         event of the spool is touched.
 
         Options:
-          --send-test-event  Post one event, sluice_test, in the form that graphjson.bulk names: the answer tells
-                             whether the server takes that form and the key.
-          --collection NAME  The collection of that event. Default: endpoint.collection.
+        \(HelpText.table([
+            (
+                "--send-test-event",
+                """
+                Post one event, sluice_test, in the form that graphjson.bulk names: the answer tells whether the server \
+                takes that form and the key.
+                """
+            ), ("--collection NAME", "The collection of that event. Default: endpoint.collection."),
+        ]))
         \(ConfigurationSource.help(RelaySetup.settings))
 
         Exit codes:
           0   all is well
           69  the destination can't be reached, or refuses the key or the request
           78  the configuration, the key or the spool's rights are wrong
+
+        Examples:
+          sluice-relay check
+          sluice-relay check --send-test-event --collection rehearsal
         """
 
     private let source: ConfigurationSource

@@ -15,8 +15,15 @@ struct DrainCommand: Command {
         holds. What a killed relay left is taken over.
 
         Options:
-          --deadline SECONDS  End after this time and keep the rest. Without it the drain goes on as long as events
-                              are delivered, and waits up to relay.drain_patience_s for a destination that is closed.
+        \(HelpText.table([
+            (
+                "--deadline SECONDS",
+                """
+                End after this time and keep the rest. Without it the drain goes on as long as events are delivered, \
+                and waits up to relay.drain_patience_s (60 s) for a destination that is closed.
+                """
+            )
+        ]))
         \(ConfigurationSource.help(RelaySetup.settings))
 
         The API key comes from GRAPHJSON_API_KEY, from the file that --api-key-file or graphjson.api_key_file names,
@@ -28,6 +35,10 @@ struct DrainCommand: Command {
           69  the destination refuses everything, such as for a wrong key; all is kept
           75  work remains, or others still hold claims; the next run goes on
           78  the configuration, the key or the spool's rights are wrong; nothing was touched
+
+        Examples:
+          sluice-relay drain
+          sluice-relay drain --deadline 50
         """
     static let takesSignals = true
 

@@ -25,6 +25,9 @@ struct FindCommand: Command {
         \(ConfigurationSource.help(SpoolReading.settings))
 
         Exit codes: 0 searched; 78 there is no spool.
+
+        Examples:
+          sluice-relay find evt_01J8Z
         """
 
     private let reading: SpoolReading

@@ -17,6 +17,10 @@ struct InspectCommand: Command {
         \(ConfigurationSource.help(SpoolReading.settings))
 
         Exit codes: 0 whole; 65 damage was met, or there is no such segment; 74 the file cannot be read.
+
+        Examples:
+          sluice-relay inspect 1796000000000-0123456789abcdef-0
+          sluice-relay inspect ./spool/ready/1796000000000-0123456789abcdef-0.ndjson.lz4 --records
         """
 
     private let reading: SpoolReading

@@ -26,6 +26,10 @@ struct RunCommand: Command {
           0   stopped in good order
           74  the spool can no longer be used
           78  the configuration, the key or the spool's rights are wrong; nothing was touched
+
+        Examples:
+          sluice-relay run
+          GRAPHJSON_API_KEY=any sluice-relay run --spool ./spool --graphjson-url http://127.0.0.1:9000
         """
     static let takesSignals = true
     private static let settings = RelaySetup.settings + ["relay.admin_listen"]

@@ -7,16 +7,21 @@ struct StatusCommand: Command {
     static let abstract = "Show what is in the spool, what became of the rest, and whether the books balance."
     static let usage = "[--json] [--spool DIR]"
     static let help = """
-        Segments and bytes by place, the age of the oldest record, rates, quarantine by reason, the gate, and the
-        equation: accepted = delivered + duplicate + expired + discarded + erased + quarantined + pending. It is right at
-        any moment, beside running programs and after kill -9. What does not add up is named, and the line then ends in
-        (NOT balanced). Nothing is changed.
+        Segments and bytes by place, the age of the oldest record, rates, quarantine by reason, the gate (whether the
+        destination is open, and if not, until when and why), and the equation:
+        accepted = delivered + duplicate + expired + discarded + erased + quarantined + pending.
+        It is right at any moment, beside running programs and after kill -9. What does not add up is named, and the line
+        then ends in (NOT balanced). Nothing is changed.
 
         Options:
         \(HelpText.table([("--json", "One JSON object; balanced, problems and notes are in it.")]))
         \(ConfigurationSource.help(SpoolReading.settings))
 
         Exit codes: 0 the books balance; 65 they do not; 78 there is no spool.
+
+        Examples:
+          sluice-relay status
+          sluice-relay status --json
         """
 
     private let reading: SpoolReading

@@ -20,6 +20,10 @@ struct VerifyCommand: Command {
         \(ConfigurationSource.help(SpoolReading.settings))
 
         Exit codes: 0 all is whole; 65 damage was met; 78 there is no spool.
+
+        Examples:
+          sluice-relay verify
+          sluice-relay verify --spool /srv/restored/spool
         """
 
     private let reading: SpoolReading

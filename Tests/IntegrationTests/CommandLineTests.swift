@@ -22,7 +22,19 @@ struct CommandLineTests {
             #expect(help.output.hasPrefix("Usage: \(program) \(verb.joined(separator: " "))"))
             #expect(help.output.contains("Exit codes:"), "\(verb)")
             #expect(help.lines.allSatisfy { $0.count <= 120 }, "\(verb)")
+            #expect(!help.output.contains("Default: null"), "\(verb)")
+            let name = ([program] + verb).joined(separator: " ")
+            let examples = Self.examples(in: help.lines).filter { $0.contains(name) }
+            #expect(!examples.isEmpty || verb[0] == "quarantine", "\(verb) has no example")
+            // An example takes only options that the help explains.
+            for word in examples.joined(separator: " ").split(separator: " ") where word.hasPrefix("--") {
+                #expect(help.lines.contains { $0.hasPrefix("  \(word) ") || $0 == "  \(word)" }, "\(verb): \(word)")
+            }
         }
+    }
+
+    private static func examples(in lines: [Substring]) -> [Substring] {
+        lines.drop { $0 != "Examples:" }.dropFirst().prefix { $0.hasPrefix("  ") }
     }
 
     @Test(arguments: [
