@@ -53,7 +53,7 @@ let package = Package(
         room("CSluiceJWT", pkgConfig: "libjwt", package: "libjwt-dev"),
         room("CSluiceZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         room("CSluiceXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
-        .systemLibrary(name: "CSluiceSystem"),
+        .target(name: "CSluiceSystem"),
         .target(name: "CSluiceJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "CSluiceFaults"),
 

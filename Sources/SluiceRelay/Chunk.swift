@@ -127,6 +127,13 @@ package final class Chunk {
         deliveriesAtFirstFailure = other.deliveriesAtFirstFailure
     }
 
+    /// Takes over what earlier runs noted of the one record that it holds.
+    package func resume(failures: Int, firstFailureAt: Int64) {
+        failuresAlone = failures
+        attempts = failures
+        self.firstFailureAt = firstFailureAt
+    }
+
     func reset() {
         texts.removeAll()
         texts.shrink(to: 64 << 10)

@@ -10,6 +10,8 @@ final class ClaimedSegment {
     /// Records that are read and whose outcome is open.
     var unresolved = 0
     var isRead = false
+    /// Unresolved records whose lines can't be read again.
+    var stranded = 0
     /// It is in the list of segments with something to write down.
     var isTouched = false
     var isFinishing = false
@@ -34,6 +36,8 @@ final class ClaimedSegment {
     }
 
     var isDone: Bool { isRead && unresolved == 0 }
+    /// Nothing more will come of it here.
+    var isStranded: Bool { isRead && stranded > 0 && unresolved == stranded }
 
     /// Notes the outcome of neighbouring records, as one run with those before where that is possible.
     func note(_ outcome: Outcome, frameOffset: Int, index: Int, count: Int) {

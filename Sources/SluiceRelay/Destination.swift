@@ -226,9 +226,15 @@ package struct Destination {
         return .again
     }
 
+    /// Whether a chunk holds one record that fails alone while others get through.
+    package func isSuspect(_ chunk: Chunk) -> Bool {
+        chunk.count == 1 && chunk.failuresAlone > 0 && deliveries > chunk.deliveriesAtFirstFailure
+    }
+
     private func noteFailure(of chunk: Chunk, now: Int64) {
         if chunk.failures == 0 {
-            chunk.firstFailureAt = now
+            // A record that failed in earlier runs has its first failure there.
+            if chunk.failuresAlone == 0 { chunk.firstFailureAt = now }
             chunk.deliveriesAtFirstFailure = deliveries
         }
         chunk.failures += 1

@@ -38,8 +38,8 @@ extension Relay {
         }
         let next = queue.readyCount == 0 ? max(now, queue.nextDue ?? now) : now
         guard Double(next - lastOutcomeAt) / 1e9 >= options.drainPatienceSeconds else { return false }
-        // Chunks that fail while others get through are halved and end in quarantine.
-        return !queue.delayedContains { destination.deliveries > $0.deliveriesAtFirstFailure }
+        // Chunks that fail while others get through are halved; a lone record's failures count on in the next run.
+        return !queue.delayedContains { $0.count > 1 && destination.deliveries > $0.deliveriesAtFirstFailure }
     }
 
     /// Writes everything down, gives the claims back, and sums up.

@@ -14,6 +14,7 @@ extension Relay {
         let gate = gateFile.read(destination: destinationNumber)
         guard gate != lastGate else { return }
         lastGate = gate
+        takeSuspects(of: gate)
         if gate.hasDelivered {
             destination.hasTakenRecords = true
             knownHasTakenRecords = true
@@ -97,8 +98,9 @@ extension Relay {
                 nextGateAt = .min
             }
             knownHasTakenRecords = destination.hasTakenRecords
+            worked(.gate)
         } catch {
-            logger.warning("Gate not written", metadata: ["error": .string(error.description)])
+            failed(.gate, error)
         }
     }
 }

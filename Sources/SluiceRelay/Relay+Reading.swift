@@ -49,7 +49,7 @@ extension Relay {
     /// A segment that cannot be read on is tried again in a while; what was read of it is resolved meanwhile.
     private func stopReading(_ cursor: SegmentCursor, _ error: SpoolError, _ now: Int64) throws(SpoolError) {
         if error.disposition == .stop { throw error }
-        logger.error("Segment can't be read on", metadata: ["error": .string(error.description)])
+        failed(.reading, error)
         reading = nil
         interrupted.append(cursor)
         nextInterruptedAt = now + 5_000_000_000
@@ -73,6 +73,7 @@ extension Relay {
         case .end(let footer):
             if let names = footer?.removedNames, !names.isEmpty { metrics.removedNames.withLock { $0.add(names) } }
             try accountForDamage(segment, fileBytes: cursor.fileBytes)
+            worked(.reading)
             reading = nil
             segment.isRead = true
             touch(segment)
@@ -135,6 +136,11 @@ extension Relay {
     }
 
     private func group(_ record: RecordReference, _ key: Chunk.Key, _ text: UnsafeRawBufferPointer, _ now: Int64) {
+        if let alone = suspectChunk(for: record, key, now) {
+            alone.append(text, of: record)
+            pendingBytes += alone.cost
+            return queue.pushBack(alone)
+        }
         var chunk = grouper.chunk(for: key, at: now)
         if chunk.count > 0, chunk.texts.count + text.count + chunk.count * 3 + 512 > options.maximumRequestBytes {
             dispatch(chunk)
@@ -169,23 +175,7 @@ extension Relay {
 
     private func identify(_ spooled: borrowing SpooledRecord, _ record: inout RecordReference) {
         let document = spooled.document
-        let envelope = document[spooled.envelope]
-        identity.removeAll()
-        identity.append(document.text(document[spooled.collection]))
-        identity.append(0)
-        let source = document.raw(envelope)
-        if let sentAt = document.value(of: "client_sent_at", in: spooled.envelope) {
-            // Every sending of an event says another time: it is left out, with the comma behind it.
-            let start = Int(document[sentAt - 1].start - envelope.start) - 1
-            let next = document[sentAt].next
-            let isLast = next >= envelope.next
-            let end = isLast ? source.count - 1 : Int(document[Int(next)].start - envelope.start) - 1
-            identity.append(UnsafeRawBufferPointer(rebasing: source[..<start]))
-            identity.append(UnsafeRawBufferPointer(rebasing: source[end...]))
-        } else {
-            identity.append(source)
-        }
-        record.fingerprint = Checksum.xxh3(identity.bytes, seed: window?.seed ?? 0)
+        record.fingerprint = identity.fingerprint(of: spooled, seed: window?.seed ?? 0)
         record.eventHash = UInt32(truncatingIfNeeded: Checksum.xxh3(document.text(document[spooled.event])))
         if let seconds = spooled.expiresAt, seconds > 0 { record.expiresAt = UInt32(clamping: seconds) }
     }

@@ -14,6 +14,7 @@ extension Relay {
 
     /// Notes the outcome of records that were under way, neighbours at once.
     func settleAll(_ records: [RecordReference], _ outcome: Outcome) {
+        if !suspects.isEmpty { forgetSuspects(records) }
         var first = 0
         while first < records.count {
             let start = records[first]
@@ -68,6 +69,10 @@ extension Relay {
         var waitingBytes = 0
         for segment in segments {
             segment.isTouched = false
+            if segment.isStranded {
+                putBack(segment)
+                continue
+            }
             let isInQuarantine = syncQuarantine(of: segment, now)
             if segment.isDone && isInQuarantine {
                 if !segment.isFinishing {
@@ -91,12 +96,10 @@ extension Relay {
         guard now >= nextQuarantineAt else { return false }
         do throws(SpoolError) {
             try quarantine.sync()
+            worked(.quarantine)
             return true
         } catch {
-            logger.error(
-                "Bad records stay pending: no place in quarantine",
-                metadata: ["error": .string(error.description)]
-            )
+            failed(.quarantine, error)
             nextQuarantineAt = now + Self.finishRetry
             return false
         }
@@ -108,8 +111,9 @@ extension Relay {
         do throws(SpoolError) {
             try segment.progress.append(entries)
             segment.unsaved.removeAll { withQuarantined || $0.outcome != .quarantined }
+            worked(.progress)
         } catch {
-            logger.warning("Progress kept in memory", metadata: ["error": .string(error.description)])
+            failed(.progress, error)
             if withQuarantined { touch(segment) }
         }
     }
@@ -141,13 +145,14 @@ extension Relay {
                 summary.segments += 1
             }
             finishing.removeAll()
+            worked(.finish)
             try ledger.foldIfLarge()
         } catch {
             nextFinishAt = now + Self.finishRetry
             finishing.removeAll { segments[Int($0.slot)] !== $0 }
             // Should this run end before the ledger takes them, the next one sends nothing of them again.
             for segment in finishing { appendProgress(of: segment, withQuarantined: true) }
-            logger.error("Segment not finished yet", metadata: ["error": .string(error.description)])
+            failed(.finish, error)
         }
     }
 
@@ -155,7 +160,10 @@ extension Relay {
 
     /// Puts a record that was under way into quarantine, and notes that outcome.
     func quarantine(_ record: RecordReference, _ cause: QuarantineCause, attempts: Int) {
-        if enter(record, cause, attempts: attempts) { settleRecord(record, .quarantined) }
+        if enter(record, cause, attempts: attempts) { return settleRecord(record, .quarantined) }
+        // Equal ones that wait for it are themselves tried.
+        fingerprints.remove(record.fingerprint)
+        decideRepeats(of: record, .quarantined)
     }
 
     /// Puts a record that was never under way into quarantine, and notes that outcome.
@@ -182,10 +190,9 @@ extension Relay {
             )
             let writer = try quarantineWriter(of: segment)
             line.withUnsafeBytes { _ = writer.append(entry, record: $0, isObject: isObject) }
+            worked(.record)
         } catch {
-            // Nothing is noted: the segment stays, and whoever reads it next meets the record again.
-            logger.error("Record stays pending", metadata: ["error": .string(error.description)])
-            summary.isWorkLeft = true
+            strand(record, error)
             return false
         }
         return true
@@ -295,8 +302,35 @@ extension Relay {
             stage(padded.bytes, slot: record.slot, frameOffset: record.frameOffset, index: Int(record.index))
             admitStaged(clock.monotonicNanoseconds())
         } catch {
-            logger.error("Record can't be read again", metadata: ["error": .string(error.description)])
-            summary.isWorkLeft = true
+            strand(record, error)
+        }
+    }
+
+    /// Leaves a record without an outcome whose line can't be read a second time.
+    ///
+    /// Nothing is noted of it. When all others of its segment are resolved, the segment goes back to `ready/`: whoever
+    /// claims it next reads it from the start, and finds the record or the damage.
+    private func strand(_ record: RecordReference, _ error: SpoolError) {
+        guard let segment = segments[Int(record.slot)] else { return }
+        failed(.record, error)
+        frameCache = nil
+        summary.isWorkLeft = true
+        segment.stranded += 1
+        touch(segment)
+    }
+
+    /// Gives a segment back that has nothing left but records which can't be read again.
+    private func putBack(_ segment: ClaimedSegment) {
+        let isInQuarantine = syncQuarantine(of: segment, clock.monotonicNanoseconds())
+        appendProgress(of: segment, withQuarantined: isInQuarantine)
+        guard segment.unsaved.isEmpty else { return touch(segment) }
+        do throws(SpoolError) {
+            try segment.quarantine?.finish()
+            try worker.setAside(segment.name, reason: .unreadable)
+            drop(segment)
+        } catch {
+            failed(.record, error)
+            touch(segment)
         }
     }
 }

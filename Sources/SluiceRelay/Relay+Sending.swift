@@ -139,7 +139,9 @@ extension Relay {
         )
         switch settlement {
         case .delivered: delivered(chunk, now)
-        case .again where chunk.notBefore > now: queue.delay(chunk, until: chunk.notBefore)
+        case .again where chunk.notBefore > now:
+            noteSuspect(chunk, now)
+            queue.delay(chunk, until: chunk.notBefore)
         case .again: queue.pushFront(chunk)
         case .back: queue.pushBack(chunk)
         case .split:

@@ -59,6 +59,8 @@ package final class Relay {
     var isClaimingStuck = false
     /// Problems with files that are left where they are; each is told once.
     var toldProblems: Set<SpoolError> = []
+    /// What does not work at present, and since when it has not.
+    var spells: [SpoolFault: FaultSpell] = [:]
 
     // Reading
     var reading: SegmentCursor?
@@ -71,7 +73,7 @@ package final class Relay {
     /// Records whose events are made, with the events' texts.
     var staged: [Staged] = []
     var stagedTexts = ByteBuffer(capacity: 64 << 10)
-    var identity = ByteBuffer(capacity: 64 << 10)
+    var identity = EventIdentity()
     var collections: [[UInt8]] = []
     var collectionNumbers: [[UInt8]: Int32] = [:]
     var lastCollection: Int32 = -1
@@ -110,6 +112,8 @@ package final class Relay {
     /// What the gate file said when it was last looked at; a closure is taken over once, whatever the clock does then.
     var lastGate: Gate?
     var knownHasTakenRecords = false
+    /// Records that keep failing alone, as the gate file knows them.
+    var suspects: [RecordOrigin: Gate.Suspect] = [:]
     var random = SystemRandomNumberGenerator()
     var frameCache: FrameCache?
 
@@ -248,17 +252,19 @@ package final class Relay {
         openWindow()
         readGate(clock.monotonicNanoseconds())
         tidy()
+        forgetFinishedSuspects()
         try adopt(clock.monotonicNanoseconds())
     }
 
     /// Opens the duplicate window; without room for one the relay works without it.
-    private func openWindow() {
+    private func openWindow(seed: UInt64 = .random(in: .min ... .max)) {
         guard options.duplicateWindow > 0 else { return }
         do throws(SpoolError) {
             window = try DuplicateWindow.open(
                 in: folder,
                 destination: destinationNumber,
-                capacity: options.duplicateWindow
+                capacity: options.duplicateWindow,
+                seed: seed
             )
         } catch {
             logger.warning("No duplicate window: repeats may be sent", metadata: ["error": .string(error.description)])
@@ -276,10 +282,19 @@ package final class Relay {
         }
     }
 
+    /// Opens the duplicate window anew when its file was cut off, replaced or removed.
+    private func checkWindow() {
+        guard let window, !window.isInPlace else { return }
+        self.window = nil
+        logger.warning("The duplicate window is gone and begins anew: repeats may be sent")
+        openWindow(seed: window.seed)
+    }
+
     private func maintain(_ now: Int64) throws {
         if now >= nextLockCheckAt {
             nextLockCheckAt = now + 1_000_000_000
             try worker.checkLock()
+            checkWindow()
         }
         if let options = control.takeReload() { apply(options, now) }
         try refreshErasures()

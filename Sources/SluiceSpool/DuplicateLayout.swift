@@ -60,11 +60,11 @@ struct DuplicateLayout: Sendable {
         buffer.append(littleEndian: Checksum.xxh3(buffer.bytes))
     }
 
-    /// The capacity in a header that verifies and is about `destination`.
-    static func capacity(inHeader bytes: UnsafeRawBufferPointer, destination: UInt64) -> Int? {
+    /// The capacity in a header that verifies and is about `destination`, or about any when there is none.
+    static func capacity(inHeader bytes: UnsafeRawBufferPointer, destination: UInt64? = nil) -> Int? {
         guard bytes.count >= generationOffset, bytes.u64(at: 0) == magic, bytes.u64(at: 8) == version,
             Checksum.xxh3(UnsafeRawBufferPointer(rebasing: bytes[..<sumOffset])) == bytes.u64(at: sumOffset),
-            bytes.u64(at: destinationOffset) == destination
+            destination == nil || bytes.u64(at: destinationOffset) == destination
         else { return nil }
         return Int(exactly: bytes.u64(at: capacityOffset))
     }

@@ -6,12 +6,14 @@ extension DuplicateWindow {
     /// Opens the window of a destination, and makes it when there is none or it belongs to another destination.
     ///
     /// * `capacity`: entries of a generation in a new file; 1 Mi of them take 64 MiB of disk.
+    /// * `seed`: of a new file; whoever has lost the file gives the old one, so that the fingerprints it holds stay good.
     ///
     /// Throws `outOfSpace`, for example; the relay then works without a window.
     package static func open(
         in spool: SpoolFolder,
         destination: UInt64,
-        capacity: Int = defaultCapacity
+        capacity: Int = defaultCapacity,
+        seed: UInt64 = .random(in: .min ... .max)
     ) throws(SpoolError) -> DuplicateWindow {
         try spoolCall { () throws(SystemError) in
             // Only one process at a time makes or replaces the file.
@@ -23,8 +25,27 @@ extension DuplicateWindow {
             }
             // Its room may be just what the new one needs.
             try FileSystem.removeIfPresent(spool.duplicates)
-            return try make(in: spool, destination: destination, capacity: capacity)
+            return try make(in: spool, destination: destination, capacity: capacity, seed: seed)
         }
+    }
+
+    /// Opens the window as it is, whatever destination it is about, to look things up only.
+    ///
+    /// - Returns: nil when there is none that can be used.
+    package static func openForReading(in spool: SpoolFolder) -> DuplicateWindow? {
+        guard let file = try? File(opening: spool.duplicates, O_RDONLY),  // none, or not ours: nothing is known
+            let status = try? file.status(), status.isRegularFile
+        else { return nil }
+        var header = ByteBuffer(capacity: DuplicateLayout.headerBytes)
+        header.append(upTo: DuplicateLayout.headerBytes) { (try? file.read(into: $0, at: 0)) ?? 0 }
+        guard let capacity = DuplicateLayout.capacity(inHeader: header.bytes), capacity > 0, capacity <= 1 << 32 else {
+            return nil
+        }
+        let layout = DuplicateLayout(capacity: capacity)
+        guard status.size == layout.fileBytes,
+            let mapping = try? MappedFile(file, count: layout.fileBytes, isReadOnly: true)  // no memory
+        else { return nil }
+        return DuplicateWindow(file, mapping, layout: layout)
     }
 
     /// - Returns: nil when there is no file that can be used.
@@ -49,7 +70,8 @@ extension DuplicateWindow {
     private static func make(
         in spool: SpoolFolder,
         destination: UInt64,
-        capacity: Int
+        capacity: Int,
+        seed: UInt64
     ) throws(SystemError) -> DuplicateWindow {
         let layout = DuplicateLayout(capacity: capacity)
         let hidden = "\(spool.root)/\(SegmentName.newPrefix)duplicates-\(SpoolFolder.randomText())"
@@ -57,7 +79,7 @@ extension DuplicateWindow {
             let file = try File(opening: hidden, O_RDWR | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
             try file.reserve(from: 0, count: layout.fileBytes)
             var header = ByteBuffer(capacity: DuplicateLayout.headerBytes)
-            layout.appendHeader(seed: .random(in: .min ... .max), destination: destination, to: &header)
+            layout.appendHeader(seed: seed, destination: destination, to: &header)
             try file.write(header.bytes, at: 0)
             try FileSystem.move(hidden, to: spool.duplicates)
             return try map(try File(opening: spool.duplicates, O_RDWR), layout)
@@ -68,10 +90,9 @@ extension DuplicateWindow {
     }
 
     private static func map(_ file: consuming File, _ layout: DuplicateLayout) throws(SystemError) -> DuplicateWindow {
-        let memory = mmap(nil, layout.fileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0)
-        guard let memory, memory != MAP_FAILED else { throw SystemError(call: "mmap", path: file.path, errno: errno) }
+        let mapping = try MappedFile(file, count: layout.fileBytes)
         // Neighbours of a slot are never asked for.
-        madvise(memory, layout.fileBytes, MADV_RANDOM)
-        return DuplicateWindow(file, memory: memory, layout: layout)
+        mapping.expectRandomAccess()
+        return DuplicateWindow(file, mapping, layout: layout)
     }
 }

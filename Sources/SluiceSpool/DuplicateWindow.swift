@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CSluiceSystem
-internal import Glibc
 internal import SluiceSystem
 internal import Synchronization
 
@@ -10,7 +9,8 @@ internal import Synchronization
 /// waits for anybody. What a killed process inserted is there; what a loss of power takes away only means that a
 /// repeated event may be sent again.
 ///
-/// The room is reserved when the file is made: a sparse mapped file ends the process with SIGBUS on a full disk.
+/// The room is reserved when the file is made: what is noted there never needs any. Should somebody cut the file off all
+/// the same, or its disk fail, it is an empty window from then on and `isInPlace` says so: it costs repeats at most.
 ///
 /// It is safe to share between threads and processes: the mapping and its layout are fixed as long as the object
 /// lives, and every word that changes is read and written with the atomic operations of `CSluiceSystem`.
@@ -30,20 +30,25 @@ package final class DuplicateWindow: @unchecked Sendable {
     /// Random for each spool, so that nobody outside can aim at a fingerprint.
     package let seed: UInt64
     private let file: File
+    private let mapping: MappedFile
     private let memory: UnsafeMutableRawPointer
     private let layout: DuplicateLayout
     private let rotating = Atomic(false)
     /// A run of taken slots that is longer is given up.
     private static let maximumProbes = 512
 
-    init(_ file: consuming File, memory: UnsafeMutableRawPointer, layout: DuplicateLayout) {
+    init(_ file: consuming File, _ mapping: MappedFile, layout: DuplicateLayout) {
         self.file = file
-        self.memory = memory
+        self.mapping = mapping
+        memory = mapping.memory
         self.layout = layout
         seed = sluice_load_relaxed_u64(memory + DuplicateLayout.seedOffset)
     }
 
-    deinit { munmap(memory, layout.fileBytes) }
+    /// Whether it still is the spool's file, whole and in its place; if not, its owner opens the window anew.
+    package var isInPlace: Bool {
+        !mapping.isLost && file.isStillAtItsPath() && (try? file.status().size) == layout.fileBytes  // unreadable: not
+    }
 
     // MARK: Fingerprints
 

@@ -4,6 +4,26 @@ internal import SluiceSystem
 
 /// What the relays of a spool know together of their destination: whether the road is open, and if not, why.
 package struct Gate: Hashable, Sendable {
+    /// A record that keeps failing alone while others get through.
+    ///
+    /// Its failures count together over all runs, however short they are.
+    package struct Suspect: Hashable, Sendable {
+        /// Where it stands in the spool.
+        package var place: RecordOrigin
+        package var failures: Int
+        /// Unix milliseconds of the first failure.
+        package var sinceMilliseconds: Int64
+
+        package init(place: RecordOrigin, failures: Int, sinceMilliseconds: Int64) {
+            self.place = place
+            self.failures = failures
+            self.sinceMilliseconds = sinceMilliseconds
+        }
+    }
+
+    /// Suspects that are kept; the counts of more begin anew with each run.
+    package static let maximumSuspects = 16
+
     /// Which destination this is about; another one begins with an open road.
     package var destination: UInt64
     /// Unix milliseconds until which nothing is sent; 0 when the road is open.
@@ -16,6 +36,8 @@ package struct Gate: Hashable, Sendable {
     package var hasDelivered: Bool
     /// Why delivery is halted until an operator acts or a probe succeeds; nil when it is not.
     package var haltedReason: String?
+    /// At most `maximumSuspects`, the oldest first.
+    package var suspects: [Suspect] = []
 
     package init(
         destination: UInt64,
@@ -44,7 +66,9 @@ extension Gate {
     static let maximumReasonBytes = 300
 
     /// A line of JSON that ends with the checksum of what stands before it.
-    func append(to buffer: inout ByteBuffer) {
+    ///
+    /// * `limit`: suspects that do not fit into so many bytes are left out.
+    func append(to buffer: inout ByteBuffer, limit: Int) {
         let start = buffer.count
         buffer.append(#"{"destination":""#)
         buffer.append(SegmentName.writerText(destination))
@@ -60,10 +84,45 @@ extension Gate {
             buffer.append(#","halted":"#)
             buffer.append(jsonString: Self.shortened(haltedReason))
         }
+        if !suspects.isEmpty { appendSuspects(to: &buffer, end: start + limit - Self.closingBytes) }
         let sum = Checksum.xxh3(UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]))
         buffer.append(#","checksum":""#)
         buffer.append(SegmentName.writerText(sum))
         buffer.append("\"}")
+    }
+
+    /// Room for the end of the list of suspects and the checksum.
+    private static let closingBytes = 64
+
+    /// `,"suspects":[["<segment>",frame,index,failures,since],…]`.
+    private func appendSuspects(to buffer: inout ByteBuffer, end: Int) {
+        buffer.append(#","suspects":["#)
+        var isFirst = true
+        for suspect in suspects.prefix(Self.maximumSuspects) {
+            let place = suspect.place
+            let numbers = "\(place.frame),\(place.index),\(suspect.failures),\(suspect.sinceMilliseconds)"
+            let text = "\(isFirst ? "" : ",")[\"\(place.segment.text)\",\(numbers)]"
+            if buffer.count + text.utf8.count > end { break }
+            buffer.append(text)
+            isFirst = false
+        }
+        buffer.append("]")
+    }
+
+    private static func suspects(_ document: JSONDocument) -> [Suspect] {
+        guard let list = document.value(of: "suspects", in: 0), document[list].kind == .array else { return [] }
+        return document.elements(of: list).prefix(maximumSuspects).compactMap { element in
+            guard document[element].kind == .array else { return nil }
+            let parts = Array(document.elements(of: element))
+            guard parts.count == 5, document[parts[0]].kind == .string,
+                let segment = SegmentName(bytes: document.text(document[parts[0]])),
+                let frame = document.integer(document[parts[1]]), let index = document.integer(document[parts[2]]),
+                let failures = document.integer(document[parts[3]]), let since = document.integer(document[parts[4]]),
+                frame >= 0, (0...Int(UInt32.max)).contains(index), failures > 0
+            else { return nil }
+            let place = RecordOrigin(segment: segment, frame: frame, index: index)
+            return Suspect(place: place, failures: failures, sinceMilliseconds: Int64(since))
+        }
     }
 
     private static func shortened(_ text: String) -> String {
@@ -109,5 +168,6 @@ extension Gate {
             hasDelivered: document[hasDelivered].kind == .true,
             haltedReason: halted
         )
+        suspects = Self.suspects(document)
     }
 }

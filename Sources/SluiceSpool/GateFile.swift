@@ -41,7 +41,7 @@ package final class GateFile: Sendable {
             change(&gate)
             if gate == before, Self.readLocked(file) == before { return gate }
             var line = ByteBuffer(capacity: Self.size)
-            gate.append(to: &line)
+            gate.append(to: &line, limit: Self.size - 1)
             while line.count < Self.size - 1 { line.append(UInt8(ascii: " ")) }
             line.append(UInt8(ascii: "\n"))
             try file.write(line.bytes, at: 0)

@@ -54,16 +54,10 @@ extension Worker {
             try tidy(source, status)
             return 0
         }
-        let lock: WorkerLock?
-        do throws(SystemError) {
-            lock = try WorkerLock.take(folder: source)
-        } catch {
-            // A lock that is a link or a folder cannot be judged.
-            guard error.errno == ELOOP || error.errno == EISDIR else { throw error }
+        if try WorkerLock.clearPlace(in: source) {
             state.withLock { $0.ignored.note("\(other)/\(WorkerLock.name)", in: spool.claimed, reason: .foreignName) }
-            return 0
         }
-        guard let lock, lock.isHeld else { return 0 }
+        guard let lock = try WorkerLock.take(folder: source), lock.isHeld else { return 0 }
         let count = try takeSegments(from: source)
         try Self.dismantle(source)
         return count

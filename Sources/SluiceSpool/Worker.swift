@@ -197,9 +197,15 @@ package final class Worker: Sendable {
     static func dismantle(_ folder: String) throws(SystemError) {
         var names = try FileSystem.names(in: folder)
         names.removeAll { $0.utf8.elementsEqual(WorkerLock.name.utf8) }
-        // Half-made locks of adopters that were killed.
-        for name in names where name.utf8.starts(with: "\(SegmentName.newPrefix)\(WorkerLock.name)-".utf8) {
-            try FileSystem.removeIfPresent("\(folder)/\(name)")
+        // Half-made locks of adopters that were killed, and what stood in a lock's place; a folder only when it is empty.
+        for name in names where name.utf8.starts(with: WorkerLock.hiddenPrefix.utf8) {
+            let path = "\(folder)/\(name)"
+            guard let status = try? FileStatus(of: path) else { continue }  // gone already
+            if status.isFolder {
+                _ = try? FileSystem.removeFolder(path)  // with something in it, it keeps the worker's folder too
+            } else {
+                try FileSystem.removeIfPresent(path)
+            }
         }
         guard names.allSatisfy({ $0.utf8.starts(with: SegmentName.newPrefix.utf8) }) else { return }
         try FileSystem.removeIfPresent("\(folder)/\(WorkerLock.name)")

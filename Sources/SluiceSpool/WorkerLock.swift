@@ -5,6 +5,8 @@ internal import SluiceSystem
 /// The `lock` file in a worker's folder, held by `flock(2)`: as long as it is held, the worker lives.
 struct WorkerLock: ~Copyable, Sendable {
     static let name = "lock"
+    /// Locks that are being made, and what stood in a lock's place.
+    static let hiddenPrefix = "\(SegmentName.newPrefix)\(name)-"
 
     let file: File
 
@@ -54,9 +56,26 @@ struct WorkerLock: ~Copyable, Sendable {
         return nil
     }
 
+    /// Puts what is no lock file, such as a folder or a link of that name, out of the lock's way.
+    ///
+    /// A worker that lives finds its own lock gone and stops, as it does when the file is missing.
+    ///
+    /// - Returns: whether there was such a thing.
+    static func clearPlace(in folder: String) throws(SystemError) -> Bool {
+        let path = "\(folder)/\(Self.name)"
+        do throws(SystemError) {
+            if try FileStatus(of: path).isRegularFile { return false }
+            try FileSystem.move(path, to: "\(folder)/\(hiddenPrefix)\(SpoolFolder.randomText())")
+            return true
+        } catch {
+            if error.errno == ENOENT { return false }
+            throw error
+        }
+    }
+
     /// - Returns: false when the folder is gone.
     private static func makeMissing(in folder: String) throws(SystemError) -> Bool {
-        let hidden = "\(folder)/\(SegmentName.newPrefix)\(Self.name)-\(SpoolFolder.randomText())"
+        let hidden = "\(folder)/\(hiddenPrefix)\(SpoolFolder.randomText())"
         do throws(SystemError) {
             _ = try File(opening: hidden, O_RDWR | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
             try FileSystem.move(hidden, to: "\(folder)/\(Self.name)")

@@ -66,7 +66,9 @@ struct DrainCommand: Command {
             metrics: RelayMetrics(in: MetricsRegistry())
         ) { bar.update(done: $0, total: total) }
         bar.finish()
-        try context.output.line(DrainCommand.text(summary))
+        try context.output.line(
+            DrainCommand.text(summary, pending: summary.isWorkLeft ? Self.pendingRecords(folder) : nil)
+        )
         return DrainCommand.exitCode(summary)
     }
 
@@ -77,6 +79,11 @@ struct DrainCommand: Command {
         return names.reduce(0) { $0 + ((try? SegmentSummary(of: "\(folder.ready)/\($1)").totals.records) ?? 0) }
     }
 
+    /// Records that are still to be sent, as the books say.
+    static func pendingRecords(_ folder: SpoolFolder) -> Int? {
+        try? SpoolStatus.read(folder, attempts: 1).pending  // a spool that can't be read is told elsewhere
+    }
+
     static func exitCode(_ summary: RelaySummary) -> ExitCode {
         if summary.halt != nil { return .unavailable }
         if summary.isWorkLeft { return .tryLater }
@@ -84,7 +91,7 @@ struct DrainCommand: Command {
     }
 
     /// The one line that a drain prints.
-    static func text(_ summary: RelaySummary) -> String {
+    static func text(_ summary: RelaySummary, pending: Int? = nil) -> String {
         let counts = summary.counts
         var parts = ["delivered \(counts.delivered)"]
         for (name, count) in [
@@ -101,6 +108,7 @@ struct DrainCommand: Command {
         } else if summary.isWorkLeft {
             line += "; work remains"
         }
+        if let pending { line += "; \(ProgressText.counted(pending, "event")) left in the spool" }
         return line
     }
 }

@@ -3,6 +3,7 @@ import Glibc
 import SluiceCommands
 import SluiceEvents
 import SluiceJSON
+import SluiceRelay
 import SluiceSpool
 import SluiceSystem
 
@@ -18,8 +19,10 @@ struct FindCommand: Command {
           quarantined SEGMENT reason R: DETAIL  bad, kept; see: sluice-relay quarantine show
           unknown                               not in the spool: delivered and finished, or never taken
 
-        The id of an event is its sender's; two events may carry the same one, then there are two lines. An event whose
-        segment is finished leaves no trace by its id; ask GraphJSON for event_id.
+        The id of an event is its sender's; two events may carry the same one, then there are two lines. What waits or is
+        bad is looked up in the duplicate window, which knows the events delivered last by their content: "delivered
+        before" says that the very event has arrived and will not be sent again. An event whose segment is finished
+        leaves no trace by its id; ask GraphJSON for event_id.
 
         Options:
         \(ConfigurationSource.help(SpoolReading.settings))
@@ -40,10 +43,11 @@ struct FindCommand: Command {
 
     func run(_ context: CommandContext) async throws -> ExitCode {
         let spool = try reading.open()
+        let window = DuplicateWindow.openForReading(in: spool)
         var found = 0
         for place in try SegmentPlace.all(in: spool) {
             do {
-                for line in try matches(in: place, of: spool) {
+                for line in try matches(in: place, of: spool, window) {
                     found += 1
                     try context.output.line(line)
                 }
@@ -56,11 +60,16 @@ struct FindCommand: Command {
         return .ok
     }
 
-    private func matches(in place: SegmentPlace, of spool: SpoolFolder) throws(SpoolError) -> [String] {
+    private func matches(
+        in place: SegmentPlace,
+        of spool: SpoolFolder,
+        _ window: DuplicateWindow?
+    ) throws(SpoolError) -> [String] {
         let reader = try SegmentReader(opening: place.path)
         let parser = JSONParser(maximumBytes: SegmentReader.maximumContentBytes)
         var resolved: ResolvedRecords?
         var buffer = ByteBuffer()
+        var identity = EventIdentity()
         var lines: [String] = []
         while true {
             switch try reader.next(into: &buffer) {
@@ -70,11 +79,15 @@ struct FindCommand: Command {
                     // A line that does not parse is nobody's event; `verify` tells of it.
                     guard let document = try? parser.parse(line) else { continue }
                     if place.folder == .quarantine {
-                        if let text = quarantined(document) { lines.append("quarantined \(place.segment) \(text)") }
+                        guard let (record, text) = quarantined(document) else { continue }
+                        let before = Self.deliveredBefore(record, window, &identity)
+                        lines.append("quarantined \(place.segment) \(text)\(before)")
                     } else if let record = try? SpooledRecord(document), isMatch(record) {
                         if resolved == nil { resolved = try Progress.resolved(of: place.segment, in: spool) }
-                        let state = resolved?.outcome(frame: offset, index: index).map { "\($0)" } ?? "pending"
-                        lines.append("\(state) \(place.segment) frame \(offset) record \(index)")
+                        let outcome = resolved?.outcome(frame: offset, index: index)
+                        let before = outcome == nil ? Self.deliveredBefore(record, window, &identity) : ""
+                        let state = outcome.map { "\($0)" } ?? "pending"
+                        lines.append("\(state) \(place.segment) frame \(offset) record \(index)\(before)")
                     }
                 }
             case .damaged, .tornTail: continue
@@ -83,15 +96,27 @@ struct FindCommand: Command {
         }
     }
 
-    /// The reason of a quarantine entry, if it is about this event.
-    private func quarantined(_ document: JSONDocument) -> String? {
+    /// What the duplicate window knows of an event without an outcome.
+    private static func deliveredBefore(
+        _ record: SpooledRecord,
+        _ window: DuplicateWindow?,
+        _ identity: inout EventIdentity
+    ) -> String {
+        guard let window else { return "" }
+        let fingerprint = identity.fingerprint(of: record, seed: window.seed)
+        // Whether from this record or another: the event has arrived.
+        return window.lookup(fingerprint, origin: 0) == .absent ? "" : ", delivered before"
+    }
+
+    /// The record and the reason of a quarantine entry, if it is about this event.
+    private func quarantined(_ document: JSONDocument) -> (SpooledRecord, String)? {
         guard let index = document.value(of: "record", in: 0), let record = try? SpooledRecord(document, at: index),
             isMatch(record)
         else { return nil }
         let texts = (["reason", "detail"] as [StaticString]).map { name in
             document.value(of: name, in: 0).map { document.string(document[$0]) } ?? ""
         }
-        return "reason \(texts[0])" + (texts[1].isEmpty ? "" : ": \(texts[1])")
+        return (record, "reason \(texts[0])" + (texts[1].isEmpty ? "" : ": \(texts[1])"))
     }
 
     private func isMatch(_ record: SpooledRecord) -> Bool {

@@ -36,7 +36,7 @@ struct QuarantineEditing {
         selection = try QuarantineSelection(&arguments)
         if mustChoose && selection.isEverything && limit == .max && !isAll {
             throw UsageError(
-                "nothing is chosen: name files, or --reason, --event, --release, --since, --until; or --all"
+                "nothing is chosen: name files, or --reason, --event, --id, --release, --since, --until; or --all"
             )
         }
     }

@@ -6,11 +6,12 @@ import SluiceSystem
 
 /// Which records in quarantine a command is about, by what an operator knows of them.
 struct QuarantineSelection {
-    static let usage = "[SEGMENT…] [--reason R] [--event E] [--since T] [OPTION…]"
+    static let usage = "[SEGMENT…] [--reason R] [--event E] [--id EVENT_ID] [--since T] [OPTION…]"
     static let help = HelpText.table([
         ("SEGMENT…", "Only these quarantine files. Default: all."),
         ("--reason R", "Only records with this reason; may be repeated."),
         ("--event E", "Only events of this name; may be repeated."),
+        ("--id EVENT_ID", "Only events with this id; may be repeated."),
         ("--release V", "Only events of this app_version; may be repeated."),
         (
             "--since T",
@@ -21,6 +22,7 @@ struct QuarantineSelection {
 
     private let reasons: [[UInt8]]
     private let events: [[UInt8]]
+    private let eventIDs: [[UInt8]]
     private let releases: [[UInt8]]
     private let since: Int?
     private let until: Int?
@@ -29,6 +31,7 @@ struct QuarantineSelection {
     init(_ arguments: inout Arguments, clock: SystemClock = .system) throws(UsageError) {
         reasons = try arguments.options("--reason").map { Array($0.utf8) }
         events = try arguments.options("--event").map { Array($0.utf8) }
+        eventIDs = try arguments.options("--id").map { Array($0.utf8) }
         releases = try arguments.options("--release").map { Array($0.utf8) }
         since = try Self.time("--since", &arguments, clock)
         until = try Self.time("--until", &arguments, clock)
@@ -45,7 +48,8 @@ struct QuarantineSelection {
 
     /// Whether everything is meant.
     var isEverything: Bool {
-        reasons.isEmpty && events.isEmpty && releases.isEmpty && since == nil && until == nil && files.isEmpty
+        reasons.isEmpty && events.isEmpty && eventIDs.isEmpty && releases.isEmpty && since == nil && until == nil
+            && files.isEmpty
     }
 
     /// The files that may hold such records, oldest first.
@@ -62,6 +66,7 @@ struct QuarantineSelection {
         if let until, item.quarantinedAt >= until { return false }
         return matches(reasons, item.document.value(of: "reason", in: 0), item)
             && matches(events, item.envelopeMember("event"), item)
+            && matches(eventIDs, item.envelopeMember("event_id"), item)
             && matches(releases, item.envelopeMember("app_version"), item)
     }
 

@@ -16,7 +16,6 @@ struct QuarantineShowCommand: Command {
         Options:
         \(QuarantineSelection.help)
         \(HelpText.table([
-            ("--id EVENT_ID", "Only the event with this id."),
             ("--limit N", "At most so many records. Default: 20."),
             ("--json", "The entries as they are stored, one JSON object a line."),
         ]))
@@ -27,12 +26,10 @@ struct QuarantineShowCommand: Command {
 
     private let reading: SpoolReading
     private let selection: QuarantineSelection
-    private let eventID: [UInt8]?
     private let limit: Int
     private let isJSON: Bool
 
     init(_ arguments: inout Arguments, _ context: CommandContext) throws(UsageError) {
-        eventID = try arguments.option("--id").map { Array($0.utf8) }
         limit = try arguments.integer("--limit", in: 1...Int.max) ?? 20
         isJSON = try arguments.flag("--json")
         reading = try SpoolReading(&arguments, context)
@@ -49,7 +46,7 @@ struct QuarantineShowCommand: Command {
             var texts: [[UInt8]] = []
             do throws(SpoolError) {
                 let result = try folder.read(file) { (item) throws(SpoolError) in
-                    guard found <= limit, selection.matches(item), isWanted(item), seen.insert(item.origin).inserted
+                    guard found <= limit, selection.matches(item), seen.insert(item.origin).inserted
                     else { return }
                     found += 1
                     if found <= limit { texts.append(isJSON ? Array(item.line) : Array(text(item, file).utf8)) }
@@ -67,12 +64,6 @@ struct QuarantineShowCommand: Command {
         if found == 0 { context.note("no such record is in quarantine") }
         if found > limit { context.note("there are more; --limit N shows them") }
         return code
-    }
-
-    private func isWanted(_ item: QuarantineItem) -> Bool {
-        guard let eventID else { return true }
-        guard let token = item.envelopeMember("event_id"), item.document[token].kind == .string else { return false }
-        return item.document.text(item.document[token]).elementsEqual(eventID)
     }
 
     private func text(_ item: QuarantineItem, _ file: QuarantineFolder.File) -> String {

@@ -92,14 +92,13 @@ struct RunCommand: Command {
             health: health
         )
         notifier.stopping()
-        setup.logger.notice(
-            "Relay stopped",
-            metadata: [
-                "events.delivered": .init(integerLiteral: summary.counts.delivered),
-                "events.quarantined": .init(integerLiteral: summary.counts.quarantined),
-                "requests": .init(integerLiteral: summary.requests),
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            "events.delivered": .integer(summary.counts.delivered),
+            "events.quarantined": .integer(summary.counts.quarantined), "requests": .integer(summary.requests),
+        ]
+        // On a volume that is thrown away this is what is lost.
+        if let pending = DrainCommand.pendingRecords(folder) { metadata["events.left"] = .integer(pending) }
+        setup.logger.notice("Relay stopped", metadata: metadata)
         return .ok
     }
 }

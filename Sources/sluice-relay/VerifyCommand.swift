@@ -11,8 +11,8 @@ struct VerifyCommand: Command {
     static let abstract = "Read every byte of the spool and tell what is damaged; nothing is changed."
     static let usage = "[--spool DIR]"
     static let help = """
-        Decompresses every segment and quarantine file, checks checksums, counts and footers, parses every record, and
-        checks the ledger's lines. It may run beside endpoint and relay; segments that are finished meanwhile are passed
+        Decompresses every segment and quarantine file, checks checksums, counts and footers, parses every record, checks
+        the ledger's lines, and compares what it says was sealed with what can be read. It may run beside endpoint and relay; segments that are finished meanwhile are passed
         over. An unfinished frame at the end of a segment without footer (a torn tail) is told and is no damage: it was
         never acknowledged.
 
@@ -35,9 +35,10 @@ struct VerifyCommand: Command {
 
     func run(_ context: CommandContext) async throws -> ExitCode {
         let spool = try reading.open()
-        var scan = SpoolScan(output: context.output)
-        for place in try SegmentPlace.all(in: spool) { try scan.read(place, in: spool) }
+        // Before the segments are read: what is sealed later may have been read while it grew.
         let book = try Ledger.book(of: spool)
+        var scan = SpoolScan(output: context.output, sealed: book.open)
+        for place in try SegmentPlace.all(in: spool) { try scan.read(place, in: spool) }
         if book.invalidLines > 0 {
             let place = book.firstInvalidOffset.map { " at byte \($0)" } ?? ""
             try scan.problem("\(spool.ledger)\(place): \(book.invalidLines) lines do not verify")
@@ -54,6 +55,8 @@ struct VerifyCommand: Command {
 /// Reads segments to their last byte.
 private struct SpoolScan: ~Copyable {
     let output: Output
+    /// What the ledger says was sealed and is not finished.
+    let sealed: [SegmentName: LedgerBook.Sealed]
     private(set) var segments = 0
     private(set) var records = 0
     private(set) var tornTails = 0
@@ -61,8 +64,9 @@ private struct SpoolScan: ~Copyable {
     private var buffer = ByteBuffer()
     private let parser = JSONParser(maximumBytes: SegmentReader.maximumContentBytes)
 
-    init(output: Output) {
+    init(output: Output, sealed: [SegmentName: LedgerBook.Sealed]) {
         self.output = output
+        self.sealed = sealed
     }
 
     mutating func problem(_ text: String) throws {
@@ -73,21 +77,22 @@ private struct SpoolScan: ~Copyable {
     /// Reads one segment; one that moved on meanwhile is looked for once more, and may be finished.
     mutating func read(_ place: SegmentPlace, in spool: SpoolFolder) throws {
         do throws(SpoolError) {
-            try open(place.path, place.folder)
+            try open(place)
         } catch {
             guard error.errnoCode == ENOENT else { return try problem(error.description) }
             guard let now = try SegmentPlace.all(in: spool).first(where: { $0.segment == place.segment }) else {
                 return
             }
             do throws(SpoolError) {
-                try open(now.path, now.folder)
+                try open(now)
             } catch {
                 if error.errnoCode != ENOENT { try problem(error.description) }
             }
         }
     }
 
-    private mutating func open(_ path: String, _ folder: SegmentPlace.Folder) throws(SpoolError) {
+    private mutating func open(_ place: SegmentPlace) throws(SpoolError) {
+        let (path, folder) = (place.path, place.folder)
         let reader = try SegmentReader(opening: path)
         segments += 1
         var found: [String] = []
@@ -108,6 +113,10 @@ private struct SpoolScan: ~Copyable {
             case .end(let footer):
                 if let footer, footer.records != count && found.isEmpty {
                     found.append("the footer says \(footer.records) records, there are \(count)")
+                }
+                // Damage has been told with its place.
+                if let sealed = sealed[place.segment], sealed.isExact, sealed.records != count, found.isEmpty {
+                    found.append("the ledger says \(sealed.records) records were sealed, \(count) can be read")
                 }
                 break loop
             }

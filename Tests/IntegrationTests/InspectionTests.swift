@@ -45,6 +45,8 @@ struct InspectionTests {
         let path = sample.spool.ready(name)
         let file = try File(opening: path, O_RDWR)
         try file.truncate(to: try file.status().size - 5)
+        // Its writer ended before it sealed: nobody says how many records there were.
+        try FileSystem.remove(sample.spool.ledger)
         #expect(try sample.relay("inspect", name.text).output.contains("torn tail at byte"))
         let verified = try sample.relay("verify")
         #expect(verified.code == 0)
@@ -67,6 +69,34 @@ struct InspectionTests {
         #expect(verified.code == 65)
         #expect(verified.output.contains("record 1: record: missing_member"))
         #expect(verified.output.contains("record 2: "))
+    }
+
+    @Test func `verify tells a segment that holds less than was sealed`() throws {
+        let sample = try SampleSpool()
+        let name = try sample.seal([["e1", "e2"], ["e3"]])
+        #expect(try sample.relay("verify").code == 0)
+        // Cut between two frames and given no footer, it looks whole in itself.
+        let frames = try sample.relay("inspect", name.text).lines.filter { $0.hasPrefix("frame at byte ") }
+        let second = try #require(Int(frames[1].dropFirst("frame at byte ".count).prefix { $0 != ":" }))
+        try File(opening: sample.spool.ready(name), O_RDWR).truncate(to: second - 48)
+        let verified = try sample.relay("verify")
+        #expect(verified.code == 65)
+        #expect(verified.output.contains("the ledger says 3 records were sealed, 2 can be read"))
+    }
+
+    @Test func `find tells what waits or is bad and was delivered before`() throws {
+        let stub = try StubProcess()
+        let sample = try SampleSpool()
+        try sample.seal([["e1", "e2"]])
+        #expect(try sample.drain(to: stub).code == 0)
+        #expect(try sample.relay("find", "e1").output == "unknown\n")
+        let name = try sample.seal([["e1", "e3"]], sequence: 1)
+        try sample.quarantine(["e2", "e4"], sequence: 2)
+        #expect(try sample.relay("find", "e1").output.hasPrefix("pending \(name) frame "))
+        #expect(try sample.relay("find", "e1").output.hasSuffix("record 0, delivered before\n"))
+        #expect(try sample.relay("find", "e3").output.hasSuffix("record 1\n"))
+        #expect(try sample.relay("find", "e2").output.hasSuffix(", delivered before\n"))
+        #expect(try !sample.relay("find", "e4").output.contains("delivered"))
     }
 
     @Test func `find tells pending, resolved and unknown events`() throws {

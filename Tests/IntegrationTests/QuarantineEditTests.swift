@@ -72,6 +72,20 @@ struct QuarantineEditTests {
         #expect(try sample.relay("find", "a1").output == "unknown\n")
     }
 
+    /// Case C78.
+    @Test func `one record is put back or given up by its id`() throws {
+        #expect(try sample.relay("quarantine", "list", "--id", "a2").output.hasSuffix("1 record in all\n"))
+        let replayed = try sample.relay("quarantine", "replay", "--id", "a2")
+        #expect(replayed.output.hasPrefix("put back 1 record in 1 segment"))
+        #expect(try readyRecords.contains(#""event_id":"a2""#))
+        #expect(
+            try sample.relay("quarantine", "discard", "--id", "a1", "--id", "b1").output
+                == "discarded 2 records, 2 stay\n"
+        )
+        #expect(try balance().contains("discarded 2 + erased 0 + quarantined 2 + pending 1 (balanced)"))
+        #expect(try sample.relay("quarantine", "discard", "--id", "none").output == "discarded 0 records, 2 stay\n")
+    }
+
     @Test func `records that the endpoint set aside need a contract that takes them`() throws {
         let without = try sample.relay("quarantine", "replay", "--reason", "unsupported_event")
         #expect(without.code == 65)

@@ -35,7 +35,9 @@ struct SignalTests {
         let process = try start()
         waitForStart(process)
         kill(process.id, signal)
-        #expect(process.result(seconds: 10).code == 0)
+        let result = process.result(seconds: 10)
+        #expect(result.code == 0)
+        #expect(result.errors.contains(#""events.left":\#(hasWork ? 1 : 0)"#))
         #expect(try sample.relay("inspect", sample.name(0).text).code == (hasWork ? 0 : 65))
     }
 

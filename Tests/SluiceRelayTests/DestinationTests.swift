@@ -185,6 +185,18 @@ struct DestinationTests {
         expect(answer(bad, failing), .quarantine(QuarantineCause(.upstreamFailing, failing)))
     }
 
+    @Test mutating func `a record that failed in earlier runs is given up once others get through in this one`() {
+        let bad = chunk(1)
+        bad.resume(failures: 9, firstFailureAt: now - 3600 * Self.second)
+        expect(answer(bad, failing), .again)
+        #expect(!destination.isSuspect(bad))
+        expect(answer(bad, failing), .again)
+        expect(answer(chunk(50), delivered), .delivered)
+        #expect(destination.isSuspect(bad))
+        expect(answer(bad, failing), .quarantine(QuarantineCause(.upstreamFailing, failing)))
+        #expect(bad.attempts == 12)
+    }
+
     @Test mutating func `a record is not given up while nothing else gets through`() {
         let bad = chunk(1)
         for _ in 0..<20 { _ = answer(bad, failing) }

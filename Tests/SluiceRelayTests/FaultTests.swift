@@ -113,6 +113,121 @@ struct FaultTests {
         #expect(try SpoolStatus.read(fixture.spool).balanced)
     }
 
+    @Test func `what cannot be written down is told once a spell, not at each attempt`() throws {
+        let path = Lock("")
+        let upstream = Upstream { _, number in
+            if number == 0 { rmdir(path.withLock { $0 }) }
+            return nil
+        }
+        let fixture = try RelayFixture(upstream)
+        path.withLock { $0 = fixture.spool.progress }
+        fixture.options.maximumInFlight = 1
+        try fixture.seal(RelayFixture.records(0..<2000))
+        mkdir(fixture.spool.gate, 0o700)
+        let summary = try fixture.drain()
+        #expect(summary.counts.delivered == 2000)
+        #expect(upstream.requests.count == 40)
+        #expect(fixture.log.messages.count { $0 == "Progress kept in memory" } == 1)
+        #expect(fixture.log.messages.count { $0 == "Gate not written" } == 1)
+    }
+
+    @Test func `a spell ends when nothing has failed for a while`() {
+        var spell = FaultSpell()
+        let early = spell.works(at: 0)
+        let told = [1, 2, 9_000_000_000].map { spell.fails(at: $0) }
+        let ended = [9_000_000_001, 18_000_000_000, 19_000_000_000, 19_000_000_001].map { spell.works(at: $0) }
+        let again = spell.fails(at: 20_000_000_000)
+        #expect(early == nil && told == [true, false, false])
+        #expect(ended == [nil, nil, 3, nil] && again)
+    }
+
+    @Test func `the failures of a lone record count together over short drains, and then it is given up`() throws {
+        let upstream = Upstream { request, _ in request.ids.contains("evt_7") ? .status(500, body: "oops") : nil }
+        let fixture = try RelayFixture(upstream)
+        fixture.options.backoff = Backoff(minimumSeconds: 0.04, maximumSeconds: 0.04)
+        fixture.options.mode = .drain(deadlineSeconds: 0.15)
+        fixture.options.poisonAfterFailures = 40
+        fixture.options.poisonAfterSeconds = 0.3
+        var drains = 0
+        while try fixture.quarantined().isEmpty && drains < 60 {
+            try fixture.seal(RelayFixture.records(drains * 50..<drains * 50 + 50))
+            try fixture.drain()
+            drains += 1
+            #expect(upstream.taken.count >= drains * 50 - 50)
+        }
+        #expect(drains > 3)
+        let entries = try fixture.quarantined()
+        #expect(entries.map(\.id) == ["evt_7"])
+        #expect(entries.map(\.reason) == ["upstream_failing"])
+        #expect(GateFile(in: fixture.spool).current()?.suspects == [])
+        #expect(try SpoolStatus.read(fixture.spool).balanced)
+    }
+
+    @Test func `a segment whose record cannot be read again goes back, and is read anew by whoever claims it next`()
+        throws
+    {
+        let path = Lock("")
+        // The record is refused twice alone; before the second time somebody overwrites its frame.
+        let upstream = Upstream { request, _ in
+            guard request.ids.contains("evt_7") else { return nil }
+            if request.ids.count == 1, let worker = try? FileSystem.names(in: path.withLock { $0 }).first {
+                let folder = "\(path.withLock { $0 })/\(worker)"
+                for name in (try? FileSystem.names(in: folder)) ?? [] where name.hasSuffix(".lz4") {
+                    let file = open("\(folder)/\(name)", O_WRONLY)
+                    let zeros = [UInt8](repeating: 0, count: 64)
+                    pwrite(file, zeros, 64, 400)
+                    close(file)
+                }
+            }
+            return .status(400, body: "no")
+        }
+        let fixture = try RelayFixture(upstream)
+        path.withLock { $0 = fixture.spool.claimed }
+        let segment = try fixture.seal(RelayFixture.records(0..<60))
+        fixture.options.mode = .run
+        fixture.options.lingerSeconds = 0.01
+        let control = RelayControl()
+        let relay = try fixture.relay(control)
+        let begun = SystemClock.system.monotonicNanoseconds()
+        relay.onProgress = { _ in
+            let isBack = !fixture.readyNames.isEmpty && upstream.taken.count == 59
+            if isBack || SystemClock.system.monotonicNanoseconds() - begun > 20_000_000_000 { control.stop() }
+        }
+        let summary = try relay.run()
+        #expect(summary.counts.delivered == 59)
+        #expect(fixture.log.messages.contains("Records can't be read again"))
+        // Set aside by the running relay itself, not put back when it ended.
+        #expect(fixture.log.messages.contains("File in the spool left alone"))
+        fixture.options.mode = .drain(deadlineSeconds: 20)
+        let second = try fixture.drain()
+        #expect(second.metDamage)
+        #expect(upstream.taken.count == 59)
+        #expect(try fixture.quarantined().map(\.reason) == ["damaged"])
+        #expect(fixture.readyNames.isEmpty)
+        #expect(try SpoolStatus.read(fixture.spool).balanced)
+        _ = segment
+    }
+
+    @Test func `a duplicate window that is cut off under a relay ends nothing and begins anew`() throws {
+        let path = Lock("")
+        let upstream = Upstream { _, number in
+            if number == 3 { truncate(path.withLock { $0 }, 0) }
+            // Slower than the second in which the relay looks at it.
+            return number == 4
+                ? .drip(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8), every: .milliseconds(35)) : nil
+        }
+        let fixture = try RelayFixture(upstream)
+        path.withLock { $0 = fixture.spool.duplicates }
+        fixture.options.maximumInFlight = 1
+        try fixture.seal(RelayFixture.records(0..<500))
+        #expect(try fixture.drain().counts.delivered == 500)
+        #expect(upstream.requests.count == 10)
+        #expect(fixture.log.messages.contains { $0.hasPrefix("The duplicate window is gone") })
+        // What was delivered since is known again.
+        try fixture.seal(RelayFixture.records(450..<500))
+        #expect(try fixture.drain().counts.duplicate == 50)
+    }
+
     @Test func `names that are no segments are told by a drain too`() throws {
         let fixture = try RelayFixture()
         try fixture.seal(RelayFixture.records(0..<10))

@@ -228,17 +228,51 @@ struct ClaimsTests {
         #expect(try worker.claimNext() == nil)
     }
 
-    @Test func `a worker's folder that cannot be judged is told and stops nobody`() throws {
-        try FileSystem.makeFolder("\(spool.claimed)/a", mode: 0o770)
-        try FileSystem.makeFolder("\(spool.claimed)/a/lock", mode: 0o770)
-        try FileSystem.makeFolder("\(spool.claimed)/b", mode: 0o770)
-        #expect(symlink("/nowhere", "\(spool.claimed)/b/lock") == 0)
-        try FileSystem.makeFolder("\(spool.claimed)/c", mode: 0o770)
+    /// Cases C45 and C69.
+    @Test func `claims behind a lock that is none are taken over, and what stood there harms nobody`() throws {
+        let outside = try fixture.folder.write("precious", to: "outside")
+        let kinds: [(name: String, make: (String) throws -> Void)] = [
+            ("empty", { try FileSystem.makeFolder($0) }),
+            (
+                "full",
+                {
+                    try FileSystem.makeFolder($0)
+                    try FileSystem.makeFolder("\($0)/inner")
+                }
+            ),
+            ("link", { #expect(symlink(outside, $0) == 0) }), ("dangling", { #expect(symlink("/nowhere", $0) == 0) }),
+            ("fifo", { #expect(mkfifo($0, 0o660) == 0) }), ("missing", { _ in }),
+        ]
+        for (name, make) in kinds {
+            try FileSystem.makeFolder("\(spool.claimed)/\(name)", mode: 0o770)
+            try make("\(spool.claimed)/\(name)/lock")
+            let segment = try fixture.addSegment()
+            try FileSystem.move(spool.ready(segment), to: spool.claimed(segment, by: name))
+        }
+        let worker = try start()
+        #expect(try worker.adoptOrphans() == kinds.count)
+        #expect(
+            worker.takeIgnored().map(\.path)
+                == ["dangling", "empty", "fifo", "full", "link"].map { "\(spool.claimed)/\($0)/lock" }
+        )
+        #expect(try worker.adoptOrphans() == 0)
+        // Only a folder with something in it is left.
+        #expect(try fixture.names(.claimed).sorted() == [worker.name, "full"].sorted())
+        #expect(try FileSystem.contents(of: outside, limit: 100) == Array("precious".utf8))
+    }
+
+    @Test func `a living worker whose lock was replaced by a folder stops and is taken over`() throws {
         let segment = try fixture.addSegment()
-        try FileSystem.move(spool.ready(segment), to: spool.claimed(segment, by: "c"))
+        let other = try start()
+        _ = try other.claimNext()
+        try FileSystem.remove("\(spool.claimed)/\(other.name)/lock")
+        try FileSystem.makeFolder("\(spool.claimed)/\(other.name)/lock")
+        #expect(!other.isStillHeld)
         let worker = try start()
         #expect(try worker.adoptOrphans() == 1)
-        #expect(worker.takeIgnored().map(\.path) == ["\(spool.claimed)/a/lock", "\(spool.claimed)/b/lock"])
+        #expect(try worker.claimNext()?.segment == segment)
+        #expect(throws: SpoolError.self) { try other.claimNext() }
+        #expect(try other.close() == 0)
     }
 
     @Test(.enabled(if: Immutable.isPossible, "no file can be made immutable here"))

@@ -115,6 +115,60 @@ struct DuplicateWindowTests {
         #expect(small.lookup(fingerprint(29_999, small.seed), origin: 1) == .sameOrigin)
     }
 
+    @Test(arguments: [0, 1, 4096, 20_000])
+    func `a file that is cut off under a window makes it an empty one, not a signal`(length: Int) throws {
+        let window = try open()
+        for number in 0..<500 { window.insert(fingerprint(number, window.seed), origin: 1) }
+        #expect(window.isInPlace)
+        try File(opening: fixture.spool.duplicates, O_WRONLY).truncate(to: length)
+        #expect(!window.isInPlace)
+        // Every place is read and written, those behind the new end too.
+        for number in 0..<2000 {
+            _ = window.lookup(fingerprint(number, window.seed), origin: 1)
+            window.insert(fingerprint(number, window.seed), origin: 1)
+        }
+        let again = try open()
+        #expect(again.isInPlace)
+        #expect(again.lookup(fingerprint(7, again.seed), origin: 1) == .absent)
+        again.insert(5, origin: 1)
+        #expect(again.lookup(5, origin: 1) == .sameOrigin)
+    }
+
+    @Test func `a window whose file was removed or replaced is not in its place`() throws {
+        let window = try open()
+        try FileSystem.remove(fixture.spool.duplicates)
+        #expect(!window.isInPlace)
+        let other = try open()
+        #expect(other.isInPlace && !window.isInPlace)
+    }
+
+    @Test func `a bus error elsewhere still ends the process`() async throws {
+        await #expect(processExitsWith: .signal(SIGBUS)) { [root = fixture.spool.root as String] in
+            let spool = try SpoolFolder.open(root, role: .relay)
+            let window = try DuplicateWindow.open(in: spool, destination: 1, capacity: 1000)
+            let file = try File(opening: "\(root)/other", O_RDWR | O_CREAT)
+            try file.truncate(to: 4096)
+            let memory = mmap(nil, 4096, PROT_READ, MAP_SHARED, file.descriptor, 0)
+            try file.truncate(to: 0)
+            let byte = memory?.load(as: UInt8.self)
+            print(byte as Any, window.count)
+        }
+    }
+
+    @Test func `a reader knows what the relays know`() throws {
+        #expect(DuplicateWindow.openForReading(in: fixture.spool) == nil)
+        let window = try open(destination: 9)
+        window.insert(5, origin: 1)
+        let reader = try #require(DuplicateWindow.openForReading(in: fixture.spool))
+        #expect(reader.seed == window.seed)
+        #expect(reader.lookup(5, origin: 1) == .sameOrigin)
+        window.insert(6, origin: 1)
+        #expect(reader.lookup(6, origin: 1) == .sameOrigin)
+        try File(opening: fixture.spool.duplicates, O_WRONLY).truncate(to: 100)
+        #expect(reader.lookup(5, origin: 1) == .absent)
+        #expect(DuplicateWindow.openForReading(in: fixture.spool) == nil)
+    }
+
     @Test func `threads that insert while one rotates lose nothing`() async throws {
         let window = try open(capacity: 12_000)
         @Sendable func print(_ event: Int) -> UInt64 {

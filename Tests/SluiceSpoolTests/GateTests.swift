@@ -83,6 +83,27 @@ struct GateTests {
         #expect(file.current()?.reason.hasPrefix("ü\u{1}") == true)
     }
 
+    @Test func `suspects are kept, as many as there is room for`() throws {
+        let suspects = (0..<Gate.maximumSuspects).map { number in
+            Gate.Suspect(
+                place: RecordOrigin(segment: fixture.name(UInt64(number)), frame: 1 << 40, index: number),
+                failures: number + 1,
+                sinceMilliseconds: 1_796_000_000_000
+            )
+        }
+        try file.update(destination: 7) { $0.suspects = suspects + suspects }
+        #expect(file.read(destination: 7).suspects == suspects)
+        #expect(file.read(destination: 8).suspects.isEmpty)
+        // Long reasons leave room for fewer, and the file keeps its length.
+        try file.update(destination: 7) { gate in
+            gate.reason = String(repeating: "\u{1}", count: 1000)
+            gate.haltedReason = gate.reason
+        }
+        let left = file.read(destination: 7).suspects
+        #expect(left.count < suspects.count && left == Array(suspects.prefix(left.count)))
+        #expect(try FileStatus(of: fixture.spool.gate).size == 4096)
+    }
+
     @Test func `no change of two relays is lost`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -87,3 +87,11 @@ static inline int sluice_epoll_control(int epoll, int operation, int descriptor,
 static inline int sluice_epoll_wait(int epoll, struct sluice_epoll_event *events, int count, int milliseconds) {
     return (int)syscall(SYS_epoll_wait, epoll, events, count, milliseconds);
 }
+
+// Mapped files, see mapping.c.
+
+// Watches over a mapping; its number, or -1 when there are too many.
+int sluice_watch_mapping(void *memory, size_t length);
+// Whether pages of it went away.
+int sluice_mapping_is_lost(int number);
+void sluice_forget_mapping(int number);
