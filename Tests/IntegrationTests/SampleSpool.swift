@@ -24,10 +24,15 @@ struct SampleSpool {
     }
 
     /// A record as the endpoint writes it.
-    static func record(_ id: String, event: String = "screen_viewed", quarantine: String? = nil) -> String {
+    static func record(
+        _ id: String,
+        event: String = "screen_viewed",
+        timestamp: Int = 1_796_000_000,
+        quarantine: String? = nil
+    ) -> String {
         let reason = quarantine.map { #""quarantine":{"reason":"\#($0)","detail":""},"# } ?? ""
         return """
-            {"received_at":1796000000,"collection":"c","timestamp":1796000000,\(reason)"trusted":{},"envelope":{"event":"\(event)",\
+            {"received_at":1796000000,"collection":"c","timestamp":\(timestamp),\(reason)"trusted":{},"envelope":{"event":"\(event)",\
             "event_id":"\(id)","occurred_at":1796000000,"anonymous_id":"a","session_id":"s","app_version":"1",\
             "build_number":"1","platform":"ios","schema_version":1,"properties":{}}}
 
@@ -37,6 +42,12 @@ struct SampleSpool {
     /// Seals a segment into `ready/`, one frame for each group of ids, and returns its name.
     @discardableResult
     func seal(_ groups: [[String]], sequence: Int = 0, footer: Bool = true) throws -> SegmentName {
+        try seal(frames: groups.map { $0.map { Self.record($0) } }, sequence: sequence, footer: footer)
+    }
+
+    /// The same from records as they stand in the file.
+    @discardableResult
+    func seal(frames: [[String]], sequence: Int = 0, footer: Bool = true) throws -> SegmentName {
         let name = name(sequence)
         let file = try SegmentFile(
             creating: name,
@@ -44,13 +55,13 @@ struct SampleSpool {
             as: name.sealedFileName,
             createdAt: 1_796_000_000
         )
-        for group in groups {
+        for frame in frames {
             var content = ByteBuffer()
-            for id in group { content.append(Self.record(id)) }
-            try file.append(content.bytes, records: group.count, receivedAt: 1_796_000_000...1_796_000_000)
+            for record in frame { content.append(record) }
+            try file.append(content.bytes, records: frame.count, receivedAt: 1_796_000_000...1_796_000_000)
         }
         try file.finish(footer: footer)
-        let records = groups.joined().count
+        let records = frames.joined().count
         try Ledger(in: spool).append([.sealed(name, records: records)])
         return name
     }

@@ -20,7 +20,11 @@ final class StubProcess {
     let address: String
     private let folder = TemporaryFolder()
 
-    init(_ flags: String..., listen: String = "127.0.0.1:0") throws {
+    convenience init(_ flags: String..., listen: String = "127.0.0.1:0") throws {
+        try self.init(flags: flags, listen: listen)
+    }
+
+    init(flags: [String], listen: String = "127.0.0.1:0") throws {
         process = try ProcessRunner().start(
             "graphjson-stub",
             ["--listen", listen, "--key", "test-key", "--store", folder.path("store")] + flags

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SluiceSpool
+import SluiceSystem
+import SluiceTestSupport
+import Testing
+
+/// A moment at which a program is killed: at one call among those that change the spool.
+struct KillPoint: Sendable, CustomStringConvertible {
+    enum Manner: Sendable {
+        /// Instead of the call.
+        case before
+        /// In the middle of a write, of which five bytes are done.
+        case torn
+    }
+
+    var number: Int
+    var manner: Manner
+    /// The call, from a run that was not killed.
+    var call: String
+
+    var description: String { "killed \(manner == .torn ? "in" : "before") call \(number), \(call)" }
+
+    /// The text of the ids that belong to this point alone.
+    var prefix: String { "\(manner == .torn ? "t" : "k")\(number)" }
+
+    /// The rule that kills there; `pattern` are the paths whose calls are counted.
+    func rule(_ pattern: String = "*") -> String {
+        switch manner {
+        case .before: "change \(pattern) \(number) kill"
+        case .torn: "write \(pattern) \(number) torn=5"
+        }
+    }
+
+    /// All points of a run that was written down.
+    static func all(of log: FaultLog, where isMeant: (FaultLog.Entry) -> Bool = { _ in true }) -> [KillPoint] {
+        let changes = log.changes.filter(isMeant)
+        let writes = changes.filter { $0.operation == .write }
+        func text(_ entry: FaultLog.Entry) -> String {
+            "\(entry.operation) \(entry.path)\(entry.target.map { " > \($0)" } ?? "")"
+        }
+        return changes.enumerated().map { KillPoint(number: $0 + 1, manner: .before, call: text($1)) }
+            + writes.enumerated().map { KillPoint(number: $0 + 1, manner: .torn, call: text($1)) }
+    }
+}
+
+/// Gathers what is wrong with one case.
+struct Findings {
+    private(set) var texts: [String] = []
+
+    mutating func check(_ holds: Bool, _ text: @autoclosure () -> String) {
+        if !holds { texts.append(text()) }
+    }
+
+    mutating func equal<Value: Equatable>(_ found: Value, _ expected: Value, _ what: String) {
+        check(found == expected, "\(what): \(found) instead of \(expected)")
+    }
+
+    /// Whether the books balance.
+    mutating func balance(_ spool: SpoolFolder, _ moment: String) throws {
+        let status = try SpoolStatus.read(spool)
+        check(status.balanced, "\(moment): \(status.problems)")
+    }
+
+    /// Whether nothing is left but books and quarantine.
+    mutating func empty(_ spool: SpoolFolder) throws {
+        for folder in [spool.incoming, spool.ready, spool.claimed, spool.progress] {
+            // What never came into place is tidied away a minute later.
+            let names = try FileSystem.names(in: folder).filter { !$0.hasPrefix(".new-") }
+            check(names.isEmpty, "left in \(folder): \(names)")
+        }
+    }
+}
