@@ -124,6 +124,8 @@ package struct CommandTable {
         case "help":
             let rest = Array(words.dropFirst())
             if rest == ["--configuration"] { return ConfigurationDocument.markdown }
+            if rest == ["--configuration", "--manual"] { return ConfigurationDocument.manual(version: Self.version) }
+            if rest == ["--manual"] { return manual }
             if rest.isEmpty { return overview }
             return choose(rest).map { help(of: $0.type, $0.name) }
         default: break
@@ -146,6 +148,34 @@ package struct CommandTable {
             """
     }
 
+    /// The program's page for `man`, from what the commands say of themselves.
+    private var manual: String {
+        var page = ManualPage(title: program, section: 1, version: Self.version, abstract: abstract)
+        page.heading("SYNOPSIS")
+        page.synopsis(program, "COMMAND [OPTION…]")
+        page.heading("DESCRIPTION")
+        page.text(abstract)
+        page.text("The settings and their defaults: sluice.json5(5).")
+        page.heading("COMMANDS")
+        for (name, type) in commands {
+            page.subheading("\(program) \(name) \(type.usage)")
+            page.text(type.abstract)
+            page.text(type.help)
+        }
+        page.heading("EXIT STATUS")
+        page.text(Self.exitCodes)
+        page.heading("FILES")
+        page.text("  \(ConfigurationSource.defaultPath)  The configuration, unless --config names another.")
+        page.heading("SEE ALSO")
+        page.text("sluice-endpoint(1), sluice-relay(1), sluice.json5(5), lz4(1)")
+        return page.text
+    }
+
+    private static let exitCodes = """
+        Exit codes: 0 done; 64 wrong command line; 65 data damaged or refused, the rest is done; 69 destination
+        refuses everything; 74 a system call failed; 75 work remains, run again; 78 wrong configuration.
+        """
+
     private var overview: String {
         """
         Usage: \(program) COMMAND [OPTION…]
@@ -155,9 +185,8 @@ package struct CommandTable {
         \(HelpText.table(commands.map { ($0.name, $0.type.abstract) }))
 
         Each command explains itself: \(program) COMMAND --help
-        Every setting: \(program) help --configuration
-        Exit codes: 0 done; 64 wrong command line; 65 data damaged or refused, the rest is done; 69 destination
-        refuses everything; 74 a system call failed; 75 work remains, run again; 78 wrong configuration.
+        Every setting: \(program) help --configuration; as pages for man: help --manual, help --configuration --manual
+        \(Self.exitCodes)
         """
     }
 }

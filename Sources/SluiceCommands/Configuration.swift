@@ -38,6 +38,7 @@ package struct Configuration: Sendable {
         package var connectTimeout = Duration.seconds(10)
         package var idleTimeout = Duration.seconds(15)
         package var shutdownGrace = Duration.seconds(8)
+        package var stopDrain = Duration.seconds(0)
         package var probeMax = Duration.seconds(30)
         package var poisonAfterFailures = 10
         package var poisonAfter = Duration.seconds(3600)

@@ -146,6 +146,12 @@ extension Setting {
             "After SIGTERM, requests under way are awaited this long."
         ),
         .seconds(
+            ("relay", "stop_drain_s"),
+            \.relay.stopDrain,
+            0...3600,
+            "After SIGTERM, a running relay goes on delivering what is in the spool for at most this long, for a spool that is thrown away with its container; 0 leaves it to the next start."
+        ),
+        .seconds(
             ("relay", "probe_max_s"),
             \.relay.probeMax,
             0.01...3600,

@@ -51,6 +51,8 @@ package final class EndpointMetrics: Sendable {
             help: "Groups of requests by result.",
             labels: ["result"]
         )
+        // A first failure must be a rise of a series that was there before.
+        for code in SpoolError.Code.allCases { _ = commits[code.rawValue] }
         removedNames = registry.counter(
             "sluice_endpoint_removed_names_total",
             help: "Fields, experiments and properties that were removed from accepted events."

@@ -6,6 +6,40 @@ internal import SluiceTelemetry
 
 /// When a run is over, and leaving the spool in order.
 extension Relay {
+    /// Decides whether a run that was asked to stop goes on with what is in the spool, which may be thrown away after it.
+    func considerEmptying(_ now: Int64) {
+        guard control.isStopping, options.mode == .run, options.stopDrainSeconds > 0 else { return }
+        let began = emptyingBeganAt ?? now
+        if emptyingBeganAt == nil {
+            logger.notice(
+                "Relay empties the spool before it stops",
+                metadata: ["limit.seconds": .string("\(options.stopDrainSeconds)")]
+            )
+            nextAdoptionAt = .min
+            nextScanAt = .min
+        }
+        emptyingBeganAt = began
+        // What is sealed moves to ready/: that must be found empty after nothing more was being written.
+        let isWritten = isBeingWritten
+        if isWritten || !sawNothingWritten { wasReadyEmpty = false }
+        sawNothingWritten = !isWritten
+        let end = began + Int64(options.stopDrainSeconds * 1e9)
+        let isClosedTooLong = destination.inFlight == 0 && (destination.closure?.until ?? now) >= end
+        isEmptying = now < end && !control.isGivingUp && !isClosedTooLong && !isEverythingDone
+    }
+
+    /// Whether an endpoint that ends too may still seal its last segment, or one that was killed left one behind.
+    private var isBeingWritten: Bool {
+        let names = try? FileSystem.names(in: folder.incoming)  // a folder that can't be read brings nothing more
+        return names?.contains { $0.hasSuffix(".open") && !$0.hasPrefix(SegmentName.newPrefix) } ?? false
+    }
+
+    /// Whether all that this relay may claim is claimed and resolved.
+    private var isEverythingDone: Bool {
+        reading == nil && wasReadyEmpty && grouper.isEmpty && queue.isEmpty && destination.inFlight == 0
+            && finishing.isEmpty
+    }
+
     /// Whether nothing remains to be done, or the time to do it is over.
     func hasEnded(_ now: Int64) -> Bool {
         if isStopping {
@@ -26,8 +60,7 @@ extension Relay {
         }
         if deadline == nil && destination.inFlight == 0 && isStalled(now) { return true }
         // Records that are still held wait for a first delivery, which nothing here can bring any more.
-        return reading == nil && wasReadyEmpty && grouper.isEmpty && queue.isEmpty && destination.inFlight == 0
-            && finishing.isEmpty
+        return isEverythingDone
     }
 
     /// Whether a drain has lost its patience: nothing came to an outcome for long, and nothing is on its way to one.

@@ -123,6 +123,10 @@ package final class Relay {
     var lastOutcomeAt: Int64 = 0
     var startedAt: Int64 = 0
     var stoppedAt: Int64?
+    /// It was asked to stop, and empties the spool before it does.
+    var isEmptying = false
+    var emptyingBeganAt: Int64?
+    var sawNothingWritten = false
     var classifier: AnswerClassifier
     var encoder: RequestEncoder
     /// The events of the request that is being written.
@@ -211,7 +215,7 @@ package final class Relay {
         return summary
     }
 
-    var isStopping: Bool { control.isStopping }
+    var isStopping: Bool { control.isStopping && !isEmptying }
 
     // MARK: Course
 
@@ -222,6 +226,7 @@ package final class Relay {
         takeAnswers(now)
         saveProgress(now)
         finishSegments(now)
+        considerEmptying(now)
         if hasEnded(now) { return false }
         try maintain(now)
         queue.promote(at: now)
@@ -347,7 +352,7 @@ package final class Relay {
         return until <= now ? 0 : until - now
     }
 
-    var isDrain: Bool { options.mode != .run }
+    var isDrain: Bool { options.mode != .run || isEmptying }
     var lingerNanoseconds: Int64 { Int64(options.lingerSeconds * 1e9) }
     func randomUnit() -> Double { Double.random(in: 0..<1, using: &random) }
 }

@@ -24,6 +24,8 @@ package struct RelayOptions: Sendable {
     package var backoff = Backoff(minimumSeconds: 0.5, maximumSeconds: 60)
     package var maximumProbeSeconds = 30.0
     package var shutdownGraceSeconds = 8.0
+    /// How long a run that is stopped goes on delivering what is in the spool, in seconds.
+    package var stopDrainSeconds = 0.0
     /// Failures after which a chunk is halved while others get through.
     package var splitAfterFailures = 5
     /// Failures of a lone record, spread over `poisonAfterSeconds`, after which it goes to quarantine.

@@ -61,15 +61,20 @@ package struct SpoolRoom: Sendable {
     }
 
     private mutating func walk(_ now: Int64, _ clock: SystemClock) throws(SpoolError) {
-        usedBytes = try spoolCall { () throws(SystemError) in
-            var sum = 0
-            for folder in ["incoming", "ready", "progress"] { sum += try Self.allocated("\(root)/\(folder)") }
-            let claimed = "\(root)/claimed"
-            for worker in try FileSystem.names(in: claimed) { sum += try Self.allocated("\(claimed)/\(worker)") }
-            return sum
-        }
+        usedBytes = try Self.usedBytes(at: root)
         walkedAt = now
         walkInterval = max(1_000_000_000, 50 * (clock.monotonicNanoseconds() - now))
+    }
+
+    /// Disk that counts towards the spool's limit.
+    package static func usedBytes(at root: String) throws(SpoolError) -> Int {
+        try spoolCall { () throws(SystemError) in
+            var sum = 0
+            for folder in ["incoming", "ready", "progress"] { sum += try allocated("\(root)/\(folder)") }
+            let claimed = "\(root)/claimed"
+            for worker in try FileSystem.names(in: claimed) { sum += try allocated("\(claimed)/\(worker)") }
+            return sum
+        }
     }
 
     /// Disk that the files of a folder take; what goes away meanwhile takes none.

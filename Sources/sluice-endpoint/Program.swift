@@ -10,6 +10,7 @@ struct Program {
             commands: [
                 ("serve", ServeCommand.self),
                 ("check", CheckCommand.self),
+                ("health", HealthCommand.self),
                 ("openapi", OpenAPICommand.self),
                 ("import", ImportCommand.self),
             ]

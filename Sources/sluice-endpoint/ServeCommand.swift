@@ -60,6 +60,7 @@ struct ServeCommand: Command {
         let registry = MetricsRegistry()
         let health = Health()
         ProcessMetrics.register(in: registry, version: CommandTable.version, program: context.program)
+        try SpoolMetrics(spool, configuration).register(in: registry)
         let admin = try configuration.endpoint.adminListen.map {
             try AdminListener($0, hosts: configuration.endpoint.adminHosts, registry: registry, health: health)
         }

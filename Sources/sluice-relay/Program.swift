@@ -19,6 +19,7 @@ struct Program {
                 ("quarantine replay", QuarantineReplayCommand.self),
                 ("quarantine discard", QuarantineDiscardCommand.self),
                 ("check", CheckCommand.self),
+                ("health", HealthCommand.self),
             ]
         )
         await table.main()

@@ -68,6 +68,7 @@ struct RelaySetup {
         )
         options.maximumProbeSeconds = relay.probeMax.seconds
         options.shutdownGraceSeconds = relay.shutdownGrace.seconds
+        options.stopDrainSeconds = relay.stopDrain.seconds
         options.splitAfterFailures = relay.splitAfterFailures
         options.poisonAfterFailures = relay.poisonAfterFailures
         options.poisonAfterSeconds = relay.poisonAfter.seconds
@@ -102,6 +103,7 @@ struct RelaySetup {
     ///   - folder: the spool.
     ///   - metrics: what is counted.
     ///   - health: is told of a loop that stands still and of a destination that is closed.
+    ///   - notifier: is told of the same, of a new configuration, and of the end when it begins.
     ///   - onProgress: told the records resolved so far, on that thread.
     /// - Returns: what was done.
     /// - Throws: when the spool can't be used, or no longer.
@@ -110,6 +112,7 @@ struct RelaySetup {
         in folder: SpoolFolder,
         metrics: RelayMetrics,
         health: Health? = nil,
+        notifier: SystemdNotifier? = nil,
         onProgress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> RelaySummary {
         // Each claim may have its segment, progress and quarantine file open.
@@ -117,9 +120,14 @@ struct RelaySetup {
         let control = RelayControl()
         context.signals.deliver { request in
             switch request {
-            case .stop: control.stop()
+            case .stop:
+                notifier?.stopping()
+                control.stop()
             case .stopNow: control.giveUp()
-            case .reload: reload(control, mode)
+            case .reload:
+                notifier?.reloading()
+                reload(control, mode)
+                notifier?.ready()
             }
         }
         return try await withCheckedThrowingContinuation { continuation in
@@ -137,6 +145,7 @@ struct RelaySetup {
                     )
                     relay.onRoad = { reason in
                         if let reason { health?.report("destination", reason) } else { health?.clear("destination") }
+                        notifier?.status(reason.map { "Waiting for the destination: \($0)" } ?? "Delivering")
                     }
                     relay.onProgress = onProgress
                     continuation.resume(returning: try relay.run())

@@ -14,7 +14,8 @@ struct RunCommand: Command {
         a request, with backoff and adaptive concurrency. Several relays on one spool share the work.
 
         SIGTERM and SIGINT end it in good order: requests under way get relay.shutdown_grace_s, what is unfinished
-        goes back to ready/; a second signal does not wait. SIGHUP reads configuration and key again.
+        goes back to ready/; a second signal does not wait. Where the spool is thrown away with its container,
+        relay.stop_drain_s lets it deliver what is in the spool first. SIGHUP reads configuration and key again.
 
         Options:
         \(ConfigurationSource.help(settings))
@@ -49,7 +50,7 @@ struct RunCommand: Command {
         let notifier = SystemdNotifier(environment: context.environment)
         let watchdog = notifier.startWatchdog(health)
         ProcessMetrics.register(in: registry, version: CommandTable.version, program: context.program)
-        let books = SpoolMetrics(folder)
+        let books = try SpoolMetrics(folder, setup.configuration)
         books.register(in: registry)
         let metrics = RelayMetrics(in: registry)
         let relay = setup.configuration.relay
@@ -89,9 +90,9 @@ struct RunCommand: Command {
             .run,
             in: folder,
             metrics: metrics,
-            health: health
+            health: health,
+            notifier: notifier
         )
-        notifier.stopping()
         var metadata: Logger.Metadata = [
             "events.delivered": .integer(summary.counts.delivered),
             "events.quarantined": .integer(summary.counts.quarantined), "requests": .integer(summary.requests),
@@ -99,6 +100,24 @@ struct RunCommand: Command {
         // On a volume that is thrown away this is what is lost.
         if let pending = DrainCommand.pendingRecords(folder) { metadata["events.left"] = .integer(pending) }
         setup.logger.notice("Relay stopped", metadata: metadata)
+        if relay.stopDrain > .zero { tellLeft(folder, setup.logger) }
         return .ok
+    }
+
+    /// Says how many events are in a spool that may be thrown away now.
+    private func tellLeft(_ folder: SpoolFolder, _ logger: Logger) {
+        do throws(SpoolError) {
+            let status = try SpoolStatus.read(folder)
+            let counts: Logger.Metadata = [
+                "events.pending": .integer(status.pending), "events.quarantined": .integer(status.quarantined),
+            ]
+            if status.pending + status.quarantined == 0 {
+                logger.notice("Spool is empty", metadata: counts)
+            } else {
+                logger.warning("Events are left in the spool", metadata: counts)
+            }
+        } catch {
+            logger.error("Events left in the spool can't be counted", metadata: ["error": .string(error.description)])
+        }
     }
 }

@@ -37,6 +37,23 @@ struct CommandLineTests {
         lines.drop { $0 != "Examples:" }.dropFirst().prefix { $0.hasPrefix("  ") }
     }
 
+    @Test(arguments: ["sluice-endpoint", "sluice-relay"])
+    func `the page for man has a section for every command, and none of its own`(program: String) throws {
+        let page = try runner.run(program, ["help", "--manual"])
+        #expect(page.code == 0)
+        let sections = page.lines.filter { $0.hasPrefix(".SS ") }
+        let verbs = try runner.run(program, ["--help"]).lines.filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
+        #expect(sections.count == verbs.count)
+        for (section, verb) in zip(sections, verbs) {
+            let name = verb.split(separator: "  ").first.map { $0.drop { $0 == " " } } ?? ""
+            #expect(section.replacing("\\-", with: "-").hasPrefix(".SS \"\(program) \(name) "))
+        }
+        #expect(page.output.contains("\n.B \\-\\-config FILE\n"))
+        let settings = try runner.run(program, ["help", "--configuration", "--manual"])
+        #expect(settings.output.hasPrefix(".TH SLUICE.JSON5 5 "))
+        #expect(settings.output.contains("\n.B relay.max_in_flight, SLUICE_RELAY_MAX_IN_FLIGHT\n"))
+    }
+
     @Test(arguments: [
         [], ["--spool"], ["delver"], ["find"], ["find", "a", "b"], ["find", "a", "--spol", "x"],
         ["inspect", "no-segment"],

@@ -6,40 +6,11 @@ import SluiceTestSupport
 import Testing
 
 struct SystemdNotifierTests {
-    /// What systemd is to a program: a datagram socket.
-    private final class Listener {
-        let descriptor: Int32
-
-        init(name: String) throws {
-            descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-            try #require(descriptor >= 0)
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            var bytes = Array(name.utf8)
-            let isAbstract = bytes.first == UInt8(ascii: "@")
-            if isAbstract { bytes[0] = 0 }
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-            let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count + (isAbstract ? 0 : 1))
-            let bound = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
-            }
-            try #require(bound == 0)
-        }
-
-        deinit { close(descriptor) }
-
-        func receive() -> String {
-            var bytes = [UInt8](repeating: 0, count: 1000)
-            let count = recv(descriptor, &bytes, bytes.count, 0)
-            return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-        }
-    }
-
     @Test(arguments: [true, false])
     func `states reach a socket at a path or with an abstract name`(isAbstract: Bool) throws {
         let folder = TemporaryFolder()
         let name = isAbstract ? "@\(folder.path)/notify" : folder.path("notify")
-        let listener = try Listener(name: name)
+        let listener = try #require(NotifySocket(name: name))
         let notifier = SystemdNotifier(environment: ["NOTIFY_SOCKET": name])
         notifier.ready()
         #expect(listener.receive() == "READY=1")
@@ -53,7 +24,7 @@ struct SystemdNotifierTests {
 
     @Test func `the watchdog speaks while every loop turns and is silent when one stops`() throws {
         let folder = TemporaryFolder()
-        let listener = try Listener(name: folder.path("notify"))
+        let listener = try #require(NotifySocket(name: folder.path("notify")))
         let environment = [
             "NOTIFY_SOCKET": folder.path("notify"), "WATCHDOG_USEC": "20000", "WATCHDOG_PID": "\(getpid())",
         ]
