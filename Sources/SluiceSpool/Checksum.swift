@@ -20,3 +20,23 @@ package enum Checksum {
         return (value.high64, value.low64)
     }
 }
+
+/// The 64-bit XXH3 of bytes that come in pieces; one per thread, reuses its memory.
+struct RunningChecksum: ~Copyable {
+    private let state: OpaquePointer
+
+    init() {
+        guard let created = XXH3_createState() else { fatalError("out of memory for a checksum") }
+        state = created
+        reset()
+    }
+
+    deinit { XXH3_freeState(state) }
+
+    mutating func reset() { XXH3_64bits_reset(state) }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) { XXH3_64bits_update(state, bytes.baseAddress, bytes.count) }
+
+    /// Of everything that was added since the last reset.
+    var value: UInt64 { XXH3_64bits_digest(state) }
+}

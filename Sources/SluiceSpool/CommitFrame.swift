@@ -3,12 +3,12 @@ internal import SluiceSystem
 
 /// The skippable frame before each data frame: what the data frame holds, readable without decompressing it.
 ///
-/// Its body, 32 bytes: `CNT1`, then little-endian `u32` records, `u32` bytes of the data frame, `u32` bytes of its
-/// content, `i64` first and `i64` last receipt time in Unix seconds.
+/// Its body, 40 bytes: `CNT1`, then little-endian `u32` records, `u32` bytes of the data frame, `u32` bytes of its
+/// content, `i64` first and `i64` last receipt time in Unix seconds, `u64` XXH3-64 of the data frame's bytes.
 struct CommitFrame {
     static let tag: StaticString = "CNT1"
     /// The value of the size field: body and checksum.
-    static let size = 40
+    static let size = 48
     /// Bytes of the whole frame.
     static let length = SluiceFrame.prefixBytes + size
 
@@ -18,12 +18,15 @@ struct CommitFrame {
     /// Bytes of the data frame's content.
     var contentBytes: Int
     var receivedAt: ClosedRange<Int>
+    /// XXH3-64 of the data frame.
+    var dataChecksum: UInt64
 
-    init(records: Int, dataBytes: Int, contentBytes: Int, receivedAt: ClosedRange<Int>) {
+    init(records: Int, dataBytes: Int, contentBytes: Int, receivedAt: ClosedRange<Int>, dataChecksum: UInt64) {
         self.records = records
         self.dataBytes = dataBytes
         self.contentBytes = contentBytes
         self.receivedAt = receivedAt
+        self.dataChecksum = dataChecksum
     }
 
     /// Reads a frame that verified; nil when its times are the wrong way round.
@@ -35,6 +38,7 @@ struct CommitFrame {
         let last = Int(Int64(bitPattern: frame.u64(at: 32)))
         guard first <= last else { return nil }
         receivedAt = first...last
+        dataChecksum = frame.u64(at: 40)
     }
 
     func append(to output: inout ByteBuffer) {
@@ -45,6 +49,7 @@ struct CommitFrame {
             output.append(littleEndian: UInt32(contentBytes))
             output.append(littleEndian: Int64(receivedAt.lowerBound))
             output.append(littleEndian: Int64(receivedAt.upperBound))
+            output.append(littleEndian: dataChecksum)
         }
     }
 }

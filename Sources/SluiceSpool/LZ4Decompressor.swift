@@ -7,7 +7,7 @@ struct LZ4Decompressor: ~Copyable {
     enum Step {
         /// All input was taken and the frame goes on.
         case more
-        /// The frame ended after this many bytes of the input, and its checksum holds.
+        /// The frame ended after this many bytes of the input, and its checksum holds if it was looked at.
         case end(consumed: Int)
         /// The frame is not valid, or larger than the limit.
         case invalid
@@ -17,6 +17,7 @@ struct LZ4Decompressor: ~Copyable {
     static let blockRoom = 64 << 10
 
     private let context: OpaquePointer
+    private var options = LZ4F_decompressOptions_t()
 
     init() {
         var created: OpaquePointer?
@@ -27,8 +28,13 @@ struct LZ4Decompressor: ~Copyable {
 
     deinit { LZ4F_freeDecompressionContext(context) }
 
-    /// Forgets a frame that was left in the middle.
-    mutating func reset() { LZ4F_resetDecompressionContext(context) }
+    /// Begins a frame, and forgets one that was left in the middle.
+    ///
+    /// * `checksContent`: whether the frame's own checksum is looked at; that costs as much as decompressing.
+    mutating func begin(checksContent: Bool) {
+        LZ4F_resetDecompressionContext(context)
+        options.skipChecksums = checksContent ? 0 : 1
+    }
 
     /// Feeds the next bytes of the frame and appends what they give to `output`, at most `limit` bytes in all.
     mutating func feed(_ input: UnsafeRawBufferPointer, into output: inout ByteBuffer, limit: Int) -> Step {
@@ -46,7 +52,7 @@ struct LZ4Decompressor: ~Copyable {
                     &given,
                     input.baseAddress.map { $0 + consumed },
                     &taken,
-                    nil
+                    &options
                 )
                 return LZ4F_isError(hint) == 0 ? given : 0
             }

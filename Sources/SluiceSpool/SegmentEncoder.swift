@@ -24,10 +24,17 @@ package final class SegmentEncoder {
         precondition(content.count <= Self.maximumContentBytes, "a frame holds at most 4 MiB")
         precondition(content.last == UInt8(ascii: "\n"), "records end with a line feed")
         group.removeAll()
-        var commit = CommitFrame(records: records, dataBytes: 0, contentBytes: content.count, receivedAt: receivedAt)
+        var commit = CommitFrame(
+            records: records,
+            dataBytes: 0,
+            contentBytes: content.count,
+            receivedAt: receivedAt,
+            dataChecksum: 0
+        )
         commit.append(to: &group)
         compressor.append(content, to: &group)
         commit.dataBytes = group.count - CommitFrame.length
+        commit.dataChecksum = Checksum.xxh3(UnsafeRawBufferPointer(rebasing: group.bytes[CommitFrame.length...]))
         var front = ByteBuffer(capacity: CommitFrame.length)
         commit.append(to: &front)
         group.replace(at: 0, with: front.bytes)

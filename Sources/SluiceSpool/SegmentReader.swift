@@ -9,8 +9,8 @@ package import SluiceSystem
 ///
 /// * Sluice's own frames are believed by their checksum, which covers magic and size, never by their size alone. Other
 ///   skippable frames have nothing to show for themselves and count as damage.
-/// * A data frame is believed when LZ4 decodes all of it, its content size and its checksum hold, and it agrees with
-///   its count frame. One whose count frame is damaged is delivered all the same.
+/// * A data frame is believed when its bytes have the checksum that its count frame tells, LZ4 decodes all of it, and
+///   both agree on its sizes. One whose count frame is damaged is delivered all the same, by its own content checksum.
 /// * Behind damage the reader looks for the next count, header or footer frame that verifies, or the next data frame
 ///   with a content checksum that decodes whole.
 /// * A frame that runs into the end of the file without an error before it, in a segment without footer, is a torn
@@ -47,6 +47,9 @@ package final class SegmentReader {
     package private(set) var header: SegmentHeader?
     private var window: SegmentWindow
     private var decompressor = LZ4Decompressor()
+    private var checksum = RunningChecksum()
+    /// Whether the content checksum is looked at beside the count frame's, as other programs do.
+    private let checksContent: Bool
     /// Where the next element begins.
     private var position = 0
     private var footer: SegmentFooter?
@@ -61,13 +64,18 @@ package final class SegmentReader {
     /// Opens the segment at `path` without following a link, and reads its header.
     ///
     /// - Throws: `notASpool` when it is no regular file; `unsupportedVersion` when a later program wrote it.
-    package convenience init(opening path: String) throws(SpoolError) {
-        try self.init(try spoolCall { () throws(SystemError) in try File(opening: path, O_RDONLY) })
+    package convenience init(opening path: String, checksContent: Bool = false) throws(SpoolError) {
+        let file = try spoolCall { () throws(SystemError) in try File(opening: path, O_RDONLY) }
+        try self.init(file, checksContent: checksContent)
     }
 
     /// Reads from an open file, by offset; the file's own position does not matter.
-    package init(_ file: consuming File) throws(SpoolError) {
+    ///
+    /// * `checksContent`: whether each frame's own content checksum is looked at too. The count frame's checksum over the
+    ///   compressed bytes tells the same for a tenth of the work.
+    package init(_ file: consuming File, checksContent: Bool = false) throws(SpoolError) {
         path = file.path
+        self.checksContent = checksContent
         let status: FileStatus
         do throws(SystemError) {
             status = try file.status()
@@ -230,7 +238,7 @@ package final class SegmentReader {
         case .incomplete:
             return .broken(Breakage(isCut: true))
         case .invalid:
-            switch try decode(at: offset, end: window.size, needsChecksum: false, into: &buffer) {
+            switch try decode(at: offset, end: window.size, needsChecksum: false, proof: nil, into: &buffer) {
             case .whole(let length): return .frame(Frame(offset: offset, length: length))
             case .cut: return .broken(Breakage(isCut: true))
             case .invalid: return .broken(Breakage(isCut: false))
@@ -247,7 +255,8 @@ package final class SegmentReader {
         let start = offset + CommitFrame.length
         let end = start + commit.dataBytes
         var isCut = end > window.size
-        switch try decode(at: start, end: min(end, window.size), needsChecksum: true, into: &buffer) {
+        let proof = commit.dataChecksum
+        switch try decode(at: start, end: min(end, window.size), needsChecksum: true, proof: proof, into: &buffer) {
         case .whole(let length):
             if start + length == end && buffer.count == commit.contentBytes {
                 return .frame(Frame(offset: start, length: length, records: commit.records))
@@ -267,10 +276,13 @@ package final class SegmentReader {
     }
 
     /// Decodes the LZ4 frame at `offset`, which must not reach past `end`, into the empty buffer.
+    ///
+    /// * `proof`: the checksum of the frame's bytes, when a count frame tells it.
     private func decode(
         at offset: Int,
         end: Int,
         needsChecksum: Bool,
+        proof: UInt64?,
         into buffer: inout ByteBuffer
     ) throws(SpoolError) -> Decoded {
         let outline = LZ4FrameOutline(try window.bytes(at: offset, upTo: min(19, end - offset)))
@@ -284,7 +296,8 @@ package final class SegmentReader {
                 // LZ4 gives at most 255 bytes for one: bytes that are not there need no room.
                 buffer.reserve(min(contentBytes, 255 * (end - offset)) + LZ4Decompressor.blockRoom)
             }
-            return try feed(from: offset, to: end, limit: contentBytes ?? Self.maximumContentBytes, into: &buffer)
+            let limit = contentBytes ?? Self.maximumContentBytes
+            return try feed(from: offset, to: end, limit: limit, proof: proof, into: &buffer)
         }
     }
 
@@ -292,16 +305,28 @@ package final class SegmentReader {
         from offset: Int,
         to end: Int,
         limit: Int,
+        proof: UInt64?,
         into buffer: inout ByteBuffer
     ) throws(SpoolError) -> Decoded {
-        decompressor.reset()
+        decompressor.begin(checksContent: checksContent || proof == nil)
+        checksum.reset()
         var next = offset
         while next < min(end, window.size) {
             let some = try window.someBytes(at: next)
             let input = UnsafeRawBufferPointer(rebasing: some.prefix(end - next))
             switch decompressor.feed(input, into: &buffer, limit: limit) {
-            case .more: next += input.count
-            case .end(let consumed): return .whole(length: next + consumed - offset)
+            case .more:
+                if proof != nil { checksum.add(input) }
+                next += input.count
+            case .end(let consumed):
+                if let proof {
+                    checksum.add(UnsafeRawBufferPointer(rebasing: input.prefix(consumed)))
+                    guard checksum.value == proof else {
+                        effort -= next + input.count - offset + buffer.count
+                        return .invalid
+                    }
+                }
+                return .whole(length: next + consumed - offset)
             case .invalid:
                 effort -= next + input.count - offset + buffer.count
                 return .invalid
@@ -377,7 +402,9 @@ package final class SegmentReader {
             return false
         }
         scratch.removeAll()
-        if case .whole = try decode(at: offset, end: window.size, needsChecksum: true, into: &scratch) { return true }
+        if case .whole = try decode(at: offset, end: window.size, needsChecksum: true, proof: nil, into: &scratch) {
+            return true
+        }
         return false
     }
 }

@@ -93,7 +93,7 @@ private struct SpoolScan: ~Copyable {
 
     private mutating func open(_ place: SegmentPlace) throws(SpoolError) {
         let (path, folder) = (place.path, place.folder)
-        let reader = try SegmentReader(opening: path)
+        let reader = try SegmentReader(opening: path, checksContent: true)
         segments += 1
         var found: [String] = []
         var count = 0

@@ -86,6 +86,6 @@ struct YoungSegmentTests {
         var items: [SegmentReader.Item] = []
         while items.last != .end(footer: nil) { items.append(try reader.next(into: &buffer)) }
         #expect(items.count == 40)
-        #expect(items[38] == .tornTail(offset: last - 48, length: 1_048, declaredRecords: 1))
+        #expect(items[38] == .tornTail(offset: last - 56, length: 1_056, declaredRecords: 1))
     }
 }
