@@ -27,6 +27,16 @@ func program(_ name: String, uses: [String]) -> Target {
     .executableTarget(name: name, dependencies: uses.map { .byName(name: $0) }, swiftSettings: swiftSettings)
 }
 
+/// A part of the tests that is no test: a library or program of their own.
+func testing(_ name: String, isProgram: Bool = false, uses: [String]) -> Target {
+    let dependencies: [Target.Dependency] = uses.map { .byName(name: $0) }
+    let path = "Tests/\(name)"
+    if isProgram {
+        return .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: swiftSettings)
+    }
+    return .target(name: name, dependencies: dependencies, path: path, swiftSettings: swiftSettings)
+}
+
 func tests(_ name: String, uses: [String], inputs: [String] = []) -> Target {
     .testTarget(
         name: name,
@@ -86,7 +96,10 @@ let package = Package(
         ),
         module(
             "SluiceTestSupport",
-            uses: ["CSluiceJWT", "CSluiceZlib", "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem"]
+            uses: [
+                "CSluiceJWT", "CSluiceZlib", "SluiceJSON", "SluiceServer", "SluiceSpool", "SluiceTelemetry",
+                "SluiceSystem",
+            ]
         ),
 
         program(
@@ -106,6 +119,20 @@ let package = Package(
         program("graphjson-stub", uses: ["SluiceCommands", "SluiceJSON", "SluiceServer", "SluiceSystem"]),
         program("sluice-bench", uses: ["SluiceCommands", "SluiceSpool", "SluiceSystem"]),
 
+        .target(name: "CCallRecorder", path: "Tests/CCallRecorder"),
+        testing(
+            "SpoolModel",
+            uses: [
+                "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceRelay", "SluiceSpool", "SluiceTelemetry",
+                "SluiceTestSupport", "SluiceSystem",
+            ]
+        ),
+        testing(
+            "spool-model",
+            isProgram: true,
+            uses: ["CCallRecorder", "SluiceCommands", "SluiceTestSupport", "SpoolModel", "SluiceSystem"]
+        ),
+        tests("SpoolModelTests", uses: ["SpoolModel"]),
         tests("SluiceSystemTests", uses: []),
         tests("SluiceJSONTests", uses: ["SluiceJSON"]),
         tests("SluiceEventsTests", uses: ["SluiceEvents", "SluiceJSON"], inputs: ["Inputs"]),

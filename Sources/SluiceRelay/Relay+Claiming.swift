@@ -83,7 +83,7 @@ extension Relay {
                 segments[Int(slot)] = segment
             }
             claimCount += 1
-            if claim.isAdopted || !progress.resolved.isEmpty {
+            if claim.isAdopted || progress.isPresent {
                 _ = try quarantineWriter(of: segment, readsExisting: true)
             }
             reading = cursor

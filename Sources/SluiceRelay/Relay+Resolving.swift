@@ -236,6 +236,8 @@ extension Relay {
     /// Enters what could not be read of a segment into quarantine, with its bytes.
     func accountForDamage(_ segment: ClaimedSegment, fileBytes: Int) throws(SpoolError) {
         guard let sealed = try sealedRecords(of: segment) else { return }
+        // Quarantine must not rest on a count that a loss of power can still take away.
+        if sealed.isExact { try ledger.sync() }
         let path = worker.path(of: segment.name)
         try segment.damage.saveBytes(from: path, of: segment.name, in: folder)
         let assessment = segment.damage.assess(

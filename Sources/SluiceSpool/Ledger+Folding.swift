@@ -45,7 +45,12 @@ extension Ledger {
             try FileSystem.syncFolder(folder)
         }
         let keep = try kept(of: book, events)
-        let hidden = "\(spool.root)/\(SegmentName.newPrefix)ledger-\(SpoolFolder.randomText())"
+        // Only who holds the lock makes such a file; what is there was left by a crash.
+        let prefix = "\(SegmentName.newPrefix)ledger-"
+        for name in try FileSystem.names(in: spool.root) where name.utf8.starts(with: prefix.utf8) {
+            try FileSystem.removeIfPresent("\(spool.root)/\(name)")
+        }
+        let hidden = "\(spool.root)/\(prefix)\(SpoolFolder.randomText())"
         do throws(SystemError) {
             let file = try File(opening: hidden, O_WRONLY | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
             try write(events, keeping: keep, book: book, to: file)

@@ -111,9 +111,15 @@ package final class Ledger: Sendable {
         if isSynced { try spoolCall { () throws(SystemError) in try holder.file.syncData() } }
     }
 
-    /// Makes everything durable that this process appended.
+    /// Makes everything durable that stands in the ledger, whoever appended it.
     package func sync() throws(SpoolError) {
-        guard let holder = file.withLock({ $0 }) else { return }
+        let holder = try file.withLock { (current) throws(SpoolError) in
+            try spoolCall { () throws(SystemError) in
+                let holder = try locked(&current)
+                try holder.file.unlock()
+                return holder
+            }
+        }
         try spoolCall { () throws(SystemError) in try holder.file.syncData() }
     }
 

@@ -11,6 +11,8 @@ internal import SluiceSystem
 /// of power may leave the note without the record.
 package final class Progress {
     package let path: String
+    /// Whether the file was there when it was opened: the segment was worked on before, and may have entries in quarantine.
+    package let isPresent: Bool
     /// What the file held when it was opened.
     package let resolved: ResolvedRecords
     /// Bytes that belong to no valid entry, such as a torn write's.
@@ -29,6 +31,7 @@ package final class Progress {
         path = spool.progress(segment)
         seed = segment.progressSeed
         let read = try Self.read(path, seed: seed)
+        isPresent = read.isPresent
         resolved = read.resolved
         ignoredBytes = read.ignoredBytes
         size = read.size
@@ -59,7 +62,23 @@ package final class Progress {
         return count
     }
 
+    /// Makes sure that there is a file, and that its name is durable; before the first entry of the segment in
+    /// quarantine, so that whoever claims the segment next knows that there may be one.
+    static func announce(_ segment: SegmentName, in spool: SpoolFolder) throws(SystemError) {
+        do throws(SystemError) {
+            _ = try File(
+                opening: spool.progress(segment),
+                O_WRONLY | O_CREAT | O_EXCL,
+                mode: SpoolFolder.fileMode
+            )
+        } catch {
+            guard error.errno == EEXIST else { throw error }
+        }
+        try FileSystem.syncFolder(spool.progress)
+    }
+
     private struct Content {
+        var isPresent = false
         var resolved = ResolvedRecords()
         var ignoredBytes = 0
         var size = 0
@@ -73,7 +92,7 @@ package final class Progress {
             if error.errno == ENOENT { return Content() }
             throw SpoolError(error)
         }
-        var content = Content()
+        var content = Content(isPresent: true)
         content.size = bytes.count
         var entries: [ProgressEntry] = []
         entries.reserveCapacity(bytes.count / ProgressEntry.size)

@@ -29,7 +29,7 @@ package final class QuarantineWriter {
 
     /// * `claim`: the segment whose records these are.
     /// * `readsExisting`: looks for entries that an earlier claim of the segment left; for adopted claims and those
-    ///   with progress. They are synced and then count as durable: `contains` says so, and such a record must be
+    ///   with a progress file. They are synced and then count as durable: `contains` says so, and such a record must be
     ///   resolved as quarantined, not sent.
     /// * `limitBytes`: most that the folder `quarantine/` may take on disk; nil is no limit.
     package init(
@@ -97,6 +97,9 @@ package final class QuarantineWriter {
 
     /// Makes all entries durable: written, data synced, and the file's name in the folder synced.
     ///
+    /// Before a file shows, the claim has a progress file whose name is durable. Without it, a claim that was given back,
+    /// or whose rename a loss of power undid, would look untouched, and its records would be sent although they are here.
+    ///
     /// - Throws: `outOfSpace` when the disk is full or the quarantine at its limit, or another error; the entries stay
     ///   in memory and the next call tries again.
     package func sync() throws(SpoolError) {
@@ -109,6 +112,7 @@ package final class QuarantineWriter {
             try file.append(lines: pending.bytes, receivedAt: now...now)
             try file.syncData()
             if isNew {
+                try spoolCall { () throws(SystemError) in try Progress.announce(claim, in: spool) }
                 try file.show()
                 try spoolCall { () throws(SystemError) in try FileSystem.syncFolder(spool.quarantine) }
             }

@@ -129,10 +129,21 @@ extension SpoolFolder {
 
     /// Makes a file, moves it through all folders and removes it.
     ///
+    /// It has one name, under the root's lock, so that what a crash leaves of it is gone with the next start.
+    ///
     /// A full disk is no reason to stop: a relay must be able to drain then, and a writer says so by itself.
     func probe() throws(SpoolError) {
-        let name = "\(SegmentName.newPrefix)probe-\(Self.randomText())"
+        let name = "\(SegmentName.newPrefix)probe"
         var folder = root
+        let lock = try rootLock()
+        defer { try? lock.file.unlock() }  // closing would do it as well
+        for leftOver in [root] + Part.allCases.map(path(of:)) {
+            do throws(SystemError) {
+                try FileSystem.removeIfPresent("\(leftOver)/\(name)")
+            } catch {
+                throw refusal(error, in: leftOver)
+            }
+        }
         do throws(SystemError) {
             _ = try File(opening: "\(folder)/\(name)", O_WRONLY | O_CREAT | O_EXCL, mode: Self.fileMode)
         } catch {
@@ -164,6 +175,17 @@ extension SpoolFolder {
             throw refusal(error, in: folder)
         }
         try checkGroups()
+    }
+
+    /// Held while something is made in the root that only one process at a time may make.
+    private func rootLock() throws(SpoolError) -> FileHolder {
+        do throws(SystemError) {
+            let holder = FileHolder(try File(opening: root, O_RDONLY | O_DIRECTORY))
+            try holder.file.lock()
+            return holder
+        } catch {
+            throw refusal(error, in: root)
+        }
     }
 
     /// A folder that does not hand its group on, and is not of this process's group, gets files that others can't read.

@@ -26,6 +26,8 @@ struct WorkerLock: ~Copyable, Sendable {
             )
             guard try file.tryLock() else { return nil }
             try FileSystem.move(hidden, to: "\(folder)/\(name)")
+            // A claim must not outlive its folder's name in a loss of power: nobody looks for segments under a hidden one.
+            try FileSystem.syncFolder(folder)
             let placed = File(adopting: try duplicate(of: file), path: "\(folder)/\(name)/\(Self.name)")
             return placed.isStillAtItsPath() ? WorkerLock(placed) : nil
         } catch {

@@ -38,6 +38,31 @@ struct DeliveryTests {
         }
     }
 
+    @Test func `a record that is in quarantine is not sent, whatever became of the claim that put it there`() throws {
+        let upstream = Upstream()
+        let fixture = try RelayFixture(upstream)
+        let segment = try fixture.seal(RelayFixture.records(0..<3))
+        // A relay is killed between the sync of quarantine and its note; the claim is given back, or was never durable.
+        let claim = try #require(try Worker.start(in: fixture.spool).claimNext())
+        let writer = try QuarantineWriter(for: segment, in: fixture.spool, readsExisting: false)
+        let place = RecordOrigin(segment: segment, frame: try firstFrame(of: claim.path), index: 1)
+        let entry = QuarantineEntry(quarantinedAt: 1, reason: "upstream_rejected", detail: "", origin: place)
+        var line = RelayFixture.record("evt_1")
+        line.withUTF8 { _ = writer.append(entry, record: UnsafeRawBufferPointer($0)) }
+        try writer.sync()
+        try FileSystem.move(claim.path, to: fixture.spool.ready(segment))
+        try fixture.drain()
+        #expect(upstream.taken.sorted() == ["evt_0", "evt_2"])
+        #expect(try fixture.quarantined().map(\.id) == ["evt_1"])
+        #expect(try SpoolStatus.read(fixture.spool).problems == [])
+    }
+
+    private func firstFrame(of path: String) throws -> Int {
+        var buffer = ByteBuffer()
+        guard case .frame(let offset, _, _) = try SegmentReader(opening: path).next(into: &buffer) else { return -1 }
+        return offset
+    }
+
     @Test(arguments: [[0], [24], [49], [3, 30], [0, 49]])
     func `one poison record costs its chunk nothing but itself`(poison: [Int]) throws {
         let ids = Set(poison.map { "evt_\($0)" })

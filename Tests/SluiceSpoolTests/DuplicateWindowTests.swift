@@ -91,6 +91,12 @@ struct DuplicateWindowTests {
         #expect(try FileSystem.contents(of: fixture.folder.path("outside"), limit: 100) == Array("precious".utf8))
     }
 
+    @Test func `one that was left half made takes no room for long`() throws {
+        try fixture.folder.write("half of it", to: "spool/.new-duplicates-0123456789abcdef")
+        _ = try open()
+        #expect(try !FileSystem.names(in: fixture.spool.root).contains { $0.hasPrefix(".new-") })
+    }
+
     @Test func `all of its room is reserved`() throws {
         _ = try open(capacity: 100_000)
         let status = try FileStatus(of: fixture.spool.duplicates)

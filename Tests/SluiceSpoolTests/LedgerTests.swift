@@ -164,6 +164,7 @@ struct LedgerTests {
         }
         try small.append([.sealed(fixture.name(52), records: 1)])
         try fixture.folder.write("", to: "spool/ready/\(fixture.name(7).sealedFileName)")
+        try fixture.folder.write("half of it", to: "spool/.new-ledger-0123456789abcdef")
         try small.append([
             .sealed(fixture.name(0, writer: 5), records: 3), .finished(fixture.name(0, writer: 5), counts(2)),
         ])

@@ -42,7 +42,7 @@ struct SmallRelay {
         let quarantine = try QuarantineWriter(
             for: segment,
             in: spool,
-            readsExisting: claim.isAdopted || !resolved.isEmpty,
+            readsExisting: claim.isAdopted || progress.isPresent,
             clock: clock
         )
         let reader = try SegmentReader(opening: claim.path)

@@ -49,6 +49,14 @@ struct SpoolFolderTests {
         for part in SpoolFolder.Part.allCases { #expect(try FileSystem.names(in: first.path(of: part)).isEmpty) }
     }
 
+    @Test func `what a crash left of a start is gone after the next`() throws {
+        let spool = try SpoolFolder.open(folder.path("spool"), role: .writer)
+        let paths = ([spool.root] + SpoolFolder.Part.allCases.map(spool.path(of:))).map { "\($0)/.new-probe" }
+        for path in paths { _ = try File(opening: path, O_WRONLY | O_CREAT | O_EXCL) }
+        _ = try SpoolFolder.open(spool.root, role: .relay)
+        for path in paths { #expect(throws: SystemError.self) { try FileStatus(of: path) } }
+    }
+
     @Test func `readers make nothing`() throws {
         let error = #expect(throws: SpoolError.self) { try SpoolFolder.open(folder.path, role: .reader) }
         #expect(error?.code == .notASpool)

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import SluiceJSON
-import SluiceSystem
-import SluiceTestSupport
+internal import SluiceJSON
+internal import SluiceSystem
 
 /// A GraphJSON of the test's own on loopback: takes events, or answers what the test says.
-final class Upstream: Sendable {
-    struct Request: Sendable {
+package final class Upstream: Sendable {
+    package struct Request: Sendable {
         /// The event_id of each event.
-        var ids: [String]
+        package var ids: [String]
         /// The events as they arrived.
-        var events: [String]
-        var timestamp: Int
-        var collection: String
+        package var events: [String]
+        package var timestamp: Int
+        package var collection: String
         /// Monotonic nanoseconds.
-        var arrivedAt: Int64
+        package var arrivedAt: Int64
     }
 
     private struct State {
@@ -25,18 +24,18 @@ final class Upstream: Sendable {
     private let answer: @Sendable (Request, Int) -> ScriptedServer.Step?
 
     /// - Parameter answer: is given a request and its number; nil takes the events.
-    init(_ answer: @escaping @Sendable (Request, Int) -> ScriptedServer.Step? = { _, _ in nil }) {
+    package init(_ answer: @escaping @Sendable (Request, Int) -> ScriptedServer.Step? = { _, _ in nil }) {
         self.answer = answer
     }
 
     /// All requests, refused ones included.
-    var requests: [Request] { state.withLock { $0.requests } }
+    package var requests: [Request] { state.withLock { $0.requests } }
     /// The event_ids that were taken, repeats included.
-    var taken: [String] { state.withLock { $0.taken.flatMap(\.ids) } }
-    var takenEvents: [String] { state.withLock { $0.taken.flatMap(\.events) } }
-    var takenRequests: [Request] { state.withLock { $0.taken } }
+    package var taken: [String] { state.withLock { $0.taken.flatMap(\.ids) } }
+    package var takenEvents: [String] { state.withLock { $0.taken.flatMap(\.events) } }
+    package var takenRequests: [Request] { state.withLock { $0.taken } }
 
-    func server() -> ScriptedServer {
+    package func server() -> ScriptedServer {
         ScriptedServer { _ in .decide { self.decide($0) } }
     }
 
