@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and tests everything: the formatter's rules, the whole suite, and a Thread Sanitizer pass over its concurrent parts.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 # The suites whose subjects share memory between threads.
 concurrent='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests'
@@ -28,7 +28,10 @@ step "format" swift format lint --strict --recursive --parallel Package.swift So
 step "thread sanitizer" swift test --disable-xctest --sanitize thread --scratch-path .build/thread-sanitizer \
     --no-parallel --filter "$concurrent"
 step "build" swift build --build-tests --explicit-target-dependency-import-check error
-[[ " ${failed[*]-} " == *" build "* ]] || step "tests" swift test --disable-xctest --skip-build --no-parallel
+if [[ " ${failed[*]-} " != *" build "* ]]; then
+    step "tests" swift test --disable-xctest --skip-build --no-parallel
+    step "operations" env PROGRAMS="$(swift build --show-bin-path)" deploy/test-operations.sh
+fi
 if command -v chromium-headless-shell >/dev/null; then
     step "status page in a browser" deploy/test-status-page.sh
 else
