@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lz4.h>
 #include <lz4frame.h>

@@ -56,9 +56,14 @@ struct QuarantineEdit {
             return
         }
         seen.formUnion(selection.origins)
-        guard selection.removedEntries > 0, !isDryRun else { return }
+        guard selection.removedEntries > 0 else {
+            report.unchangedFiles.append(file.name)
+            return
+        }
+        if isDryRun { return }
         let move = try write(selection)
         report.files += 1
+        report.moves.append(move)
         if let segment = move.segment { report.segments.append(segment) }
     }
 
@@ -86,6 +91,14 @@ struct QuarantineEdit {
                 selection.taken += item.records
                 selection.removedEntries += 1
                 if kind == .replay { append(item, form: form.bytes, to: &selection) }
+                return
+            case .rewrite(let taken, let lines):
+                report.taken += taken
+                report.left += item.records - taken
+                selection.taken += taken
+                selection.removedEntries += 1
+                selection.rest.append(lines)
+                selection.restRecords += item.records - taken
                 return
             }
             selection.rest.append(item.line)

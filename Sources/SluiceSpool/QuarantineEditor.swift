@@ -21,6 +21,8 @@ package struct QuarantineEditor {
         case failsAgain
         /// It leaves quarantine.
         case take
+        /// So many of its records leave, and these entries, whole lines, stand for the rest; for an erasure.
+        case rewrite(taken: Int, lines: [UInt8])
     }
 
     /// Where the editor stands, for tests that interrupt it.
@@ -40,6 +42,9 @@ package struct QuarantineEditor {
         /// Files that were taken apart, and the segments that were made.
         package var files = 0
         package var segments: [SegmentName] = []
+        package var moves: [QuarantineMove] = []
+        /// Files that were looked through and of which nothing goes.
+        package var unchangedFiles: [SegmentName] = []
         /// Files that a relay is still busy with.
         package var busyFiles: [SegmentName] = []
         /// Files that cannot be read in full and were left as they are.
@@ -72,6 +77,7 @@ package struct QuarantineEditor {
     ///
     /// * `files`: only these; nil is all of them.
     /// * `isDryRun`: decides and counts, and changes nothing; an interrupted run is not completed either.
+    /// * `stopsAfter`: begins no other file once so many records are taken, and leaves what is behind them in the file.
     /// * `decide`: what becomes of an entry. Of a record for replay it may leave another form in the buffer, a JSON
     ///   object without `origin` and `replays`; when the buffer stays empty, the record goes as it is. Damaged ranges
     ///   cannot be replayed: `take` leaves them.
@@ -81,6 +87,7 @@ package struct QuarantineEditor {
         _ kind: QuarantineMove.Kind,
         files: Set<SegmentName>? = nil,
         isDryRun: Bool = false,
+        stopsAfter: Int = .max,
         decide: (QuarantineItem, inout ByteBuffer) throws(SpoolError) -> Decision
     ) throws(SpoolError) -> Report {
         let lock = try exclusiveLock()
@@ -93,18 +100,28 @@ package struct QuarantineEditor {
         let found = try folder.files(book)
         let unfinished = try unfinishedClaims()
         var seen: Set<RecordOrigin> = []
+        var taken = 0
         let parser = JSONParser(maximumBytes: SegmentReader.maximumContentBytes, maximumDepth: 256)
         for file in found where files?.contains(file.name) ?? true {
+            if taken >= stopsAfter { break }
             guard !unfinished.contains(file.name.writer), let held = try hold(file) else {
                 report.busyFiles.append(file.name)
                 continue
             }
             try atStep(.fileLocked)
             let edit = QuarantineEdit(self, kind: kind, file: file, isDryRun: isDryRun, parser: parser)
-            try edit.run(seen: &seen, report: &report, decide: decide)
+            try edit.run(seen: &seen, report: &report) { (item, form: inout ByteBuffer) throws(SpoolError) in
+                guard taken < stopsAfter else { return .leave }
+                let decision = try decide(item, &form)
+                if decision == .take { taken += item.records }
+                return decision
+            }
             _ = held
         }
-        if kind == .discard && !isDryRun && report.taken > 0 { try removeDamagedBytes(parser: parser) }
+        // An erasure may have been interrupted before its bytes went.
+        if !isDryRun && (kind == .erase || kind == .discard && report.taken > 0) {
+            try removeUnneededBytes(parser: parser)
+        }
         return report
     }
 
@@ -229,30 +246,6 @@ package struct QuarantineEditor {
             }
             let file = try File(opening: path, O_RDWR)
             if try file.tryLock(), file.isStillAtItsPath() { try FileSystem.removeIfPresent(path) }
-        }
-    }
-
-    /// Removes the bytes of damaged ranges that no entry speaks of any more.
-    private func removeDamagedBytes(parser: JSONParser) throws(SpoolError) {
-        var needed: Set<SegmentName> = []
-        let folder = QuarantineFolder(of: spool)
-        let book = try ledger.book()
-        for file in try folder.files(book) {
-            try folder.read(file, parser: parser) { (item) throws(SpoolError) in
-                if item.recordToken == nil { needed.insert(item.origin.segment) }
-            }
-        }
-        try spoolCall { () throws(SystemError) in
-            for name in try FileSystem.names(in: spool.quarantine) {
-                let suffix = QuarantineFolder.damagedSuffix
-                guard name.utf8.count > suffix.utf8.count,
-                    name.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8),
-                    let segment = SegmentName(parsing: name.dropLast(suffix.count)),
-                    // Of a segment that is not finished, the entry may come after the bytes.
-                    !needed.contains(segment), book.open[segment] == nil
-                else { continue }
-                try FileSystem.removeIfPresent("\(spool.quarantine)/\(name)")
-            }
         }
     }
 }

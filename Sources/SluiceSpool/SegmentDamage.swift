@@ -106,7 +106,7 @@ package struct SegmentDamage: Hashable, Sendable {
                 let end = range.offset + range.length
                 while offset < end {
                     buffer.removeAll()
-                    try Self.read(source, at: offset, upTo: min(1 << 20, end - offset), into: &buffer)
+                    try source.append(to: &buffer, at: offset, upTo: min(1 << 20, end - offset))
                     if buffer.isEmpty { break }
                     try target.write(buffer.bytes, at: offset)
                     offset += buffer.count
@@ -124,23 +124,5 @@ package struct SegmentDamage: Hashable, Sendable {
             guard error.errno == EEXIST else { throw error }
             return try File(opening: path, O_WRONLY)
         }
-    }
-
-    private static func read(
-        _ file: borrowing File,
-        at offset: Int,
-        upTo limit: Int,
-        into buffer: inout ByteBuffer
-    ) throws(SystemError) {
-        var failure: SystemError?
-        buffer.append(upTo: limit) { room in
-            do throws(SystemError) {
-                return try file.read(into: room, at: offset)
-            } catch {
-                failure = error
-                return 0
-            }
-        }
-        if let failure { throw failure }
     }
 }

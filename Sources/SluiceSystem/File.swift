@@ -148,6 +148,26 @@ package struct File: ~Copyable {
         }
     }
 
+    /// Makes a range read as zeros and gives its room back to the disk, where the filesystem can; else writes zeros.
+    package func clear(from offset: Int, count: Int) throws(SystemError) {
+        do throws(SystemError) {
+            _ = try retrying("fallocate", path) { sluice_punch_hole(descriptor, Int64(offset), Int64(count)) }
+        } catch {
+            guard error.errno == EOPNOTSUPP || error.errno == ENOSYS else { throw error }
+            var zeros = ByteBuffer(capacity: 64 << 10)
+            zeros.append(upTo: 64 << 10) { room in
+                room.initializeMemory(as: UInt8.self, repeating: 0)
+                return room.count
+            }
+            var done = 0
+            while done < count {
+                let piece = UnsafeRawBufferPointer(rebasing: zeros.bytes[..<min(zeros.count, count - done)])
+                try write(piece, at: offset + done)
+                done += piece.count
+            }
+        }
+    }
+
     package func status() throws(SystemError) -> FileStatus {
         var value = stat()
         _ = try retrying("fstat", path) { fstat(descriptor, &value) }

@@ -18,6 +18,7 @@ struct Program {
                 ("quarantine show", QuarantineShowCommand.self),
                 ("quarantine replay", QuarantineReplayCommand.self),
                 ("quarantine discard", QuarantineDiscardCommand.self),
+                ("erase", EraseCommand.self),
                 ("check", CheckCommand.self),
                 ("health", HealthCommand.self),
             ]

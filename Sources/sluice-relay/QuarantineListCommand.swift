@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 import SluiceCommands
-import SluiceJSON
 import SluiceSpool
 import SluiceSystem
 
@@ -10,7 +9,8 @@ struct QuarantineListCommand: Command {
     static let abstract = "Count the records in quarantine by reason, event and release."
     static let usage = QuarantineSelection.usage
     static let help = """
-        One line for each group, the largest first. Records are looked at with: sluice-relay quarantine show
+        One line for each group, the largest first: the reason, the event, the release (app_version and, in brackets,
+        build_number), how often records of it were put back already, and when the first and the last of them came here.
 
         Options:
         \(QuarantineSelection.help)
@@ -19,6 +19,11 @@ struct QuarantineListCommand: Command {
             ("--json", "One JSON object a line."),
         ]))
         \(ConfigurationSource.help(SpoolReading.settings))
+
+        Examples:
+          sluice-relay quarantine list
+          sluice-relay quarantine list --release 4.3.0 --since 2d
+          sluice-relay quarantine show --event chat_opened --limit 1     one of them, why it is here, what to do
 
         Exit codes: 0 listed; 65 a quarantine file is damaged, the rest is listed; 78 there is no spool.
         """
@@ -38,14 +43,19 @@ struct QuarantineListCommand: Command {
     func run(_ context: CommandContext) async throws -> ExitCode {
         let spool = try reading.open()
         let folder = QuarantineFolder(of: spool)
-        var groups: [[String]: QuarantineGroup] = [:]
+        var groups: [QuarantineKey: QuarantineGroup] = [:]
+        var files: [[String]: QuarantineGroup] = [:]
         var seen: Set<RecordOrigin> = []
         var code = ExitCode.ok
         for file in try selection.files(of: folder, try Ledger.book(of: spool)) {
             do throws(SpoolError) {
                 let result = try folder.read(file) { (item) throws(SpoolError) in
                     guard selection.matches(item), seen.insert(item.origin).inserted else { return }
-                    groups[key(item), default: QuarantineGroup()].add(item)
+                    if isByFile {
+                        files[[item.file.text, item.reason], default: QuarantineGroup()].add(item)
+                    } else {
+                        groups[QuarantineKey(item), default: QuarantineGroup()].add(item)
+                    }
                 }
                 if !result.isWhole {
                     code = .badData
@@ -57,65 +67,64 @@ struct QuarantineListCommand: Command {
                 throw error
             }
         }
-        try show(groups, context.output)
+        if isByFile { try show(files, context.output) } else { try show(groups, context.output) }
         return code
     }
 
-    private func key(_ item: QuarantineItem) -> [String] {
-        if isByFile { return [item.file.text, item.reason] }
-        return [item.reason, item.event, item.envelopeText("app_version")]
+    private func show(_ groups: [QuarantineKey: QuarantineGroup], _ output: Output) throws {
+        let rows = groups.sorted { left, right in
+            left.value.records != right.value.records
+                ? left.value.records > right.value.records : QuarantineKey.precedes(left.key, right.key)
+        }
+        try show(
+            ["reason", "event", "release"],
+            rows.map { key, group in
+                Row(
+                    cells: [key.reason, key.event, key.release],
+                    members: key.members,
+                    group: group
+                )
+            },
+            output
+        )
     }
 
-    private func show(_ groups: [[String]: QuarantineGroup], _ output: Output) throws {
-        let names = isByFile ? ["file", "reason"] : ["reason", "event", "release"]
-        let rows = groups.sorted { left, right in
+    private func show(_ files: [[String]: QuarantineGroup], _ output: Output) throws {
+        let rows = files.sorted { left, right in
             left.value.records != right.value.records
                 ? left.value.records > right.value.records : left.key.lexicographicallyPrecedes(right.key)
         }
+        try show(
+            ["file", "reason"],
+            rows.map { key, group in
+                Row(
+                    cells: key,
+                    members: zip(["file", "reason"], key).map { ($0, .string($1)) },
+                    group: group
+                )
+            },
+            output
+        )
+    }
+
+    private struct Row {
+        var cells: [String]
+        var members: [(name: String, value: JSONLine.Value)]
+        var group: QuarantineGroup
+    }
+
+    private func show(_ titles: [String], _ rows: [Row], _ output: Output) throws {
         if isJSON {
-            for (key, group) in rows { try output.line(group.json(Array(zip(names, key)))) }
+            for row in rows { try output.line(JSONLine.text(row.members + row.group.members)) }
             return
         }
         if rows.isEmpty {
             return try output.line("nothing is in quarantine\(selection.isEverything ? "" : " by this choice")")
         }
-        let table = [["records"] + names + ["replays", "oldest", "newest"]] + rows.map { $1.cells($0) }
-        for line in TextTable.lines(table) { try output.line(line) }
-        try output.line("\(ProgressText.counted(rows.map(\.value.records).reduce(0, +), "record")) in all")
-    }
-}
-
-/// Records in quarantine that have something in common.
-struct QuarantineGroup {
-    private(set) var records = 0
-    private var oldest = Int.max
-    private var newest = 0
-    private var replays = 0
-
-    mutating func add(_ item: QuarantineItem) {
-        records += item.records
-        oldest = min(oldest, item.quarantinedAt)
-        newest = max(newest, item.quarantinedAt)
-        replays = max(replays, item.replays)
-    }
-
-    func cells(_ key: [String]) -> [String] {
-        [String(records)] + key.map { $0.isEmpty ? "-" : $0 }
-            + [String(replays), CalendarTime.text(seconds: oldest), CalendarTime.text(seconds: newest)]
-    }
-
-    func json(_ key: [(name: String, text: String)]) -> String {
-        var buffer = ByteBuffer()
-        buffer.append("{")
-        for (name, text) in key {
-            buffer.append(jsonString: name)
-            buffer.append(":")
-            buffer.append(jsonString: text)
-            buffer.append(",")
+        let cells = rows.map { row in
+            [String(row.group.records)] + row.cells.map { $0.isEmpty ? "-" : $0 } + row.group.cells
         }
-        buffer.append(
-            "\"records\":\(records),\"replays\":\(replays),\"oldest\":\(oldest),\"newest\":\(newest)}" as String
-        )
-        return String(decoding: buffer.bytes, as: UTF8.self)
+        for line in TextTable.lines([["records"] + titles + QuarantineGroup.titles] + cells) { try output.line(line) }
+        try output.line("\(ProgressText.counted(rows.map(\.group.records).reduce(0, +), "record")) in all")
     }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Glibc
 import SluiceCommands
 import SluiceEvents
 import SluiceJSON
@@ -16,23 +17,37 @@ struct QuarantineReplayCommand: Command {
         is gone for good and told. Without one, records go back as they are, except those that the endpoint itself set
         aside. Damaged bytes cannot be replayed. Killed at any moment, it is completed by the next replay or discard.
 
+        \(QuarantineEditing.auditHelp)
+
         Options:
         \(QuarantineEditing.help)
         \(HelpText.table([
             ("--accept-clock", "Take the time of records that were set aside for it (too old, from the future) as it is."),
+            (
+                "--rate EVENTS_PER_S",
+                "Put back at most so many a second on average, 50 at once or a second's worth, and stay until all are; SIGINT or SIGTERM ends it between two slices, and the rest stays in quarantine. What fails again meanwhile is not put back again."
+            ),
         ]))
         \(ConfigurationSource.help(settings))
 
+        Examples:
+          sluice-relay quarantine replay --event chat_opened --contract contract.json5 --dry-run
+          sluice-relay quarantine replay --event chat_opened --contract contract.json5
+          sluice-relay quarantine replay --reason upstream_rejected --since 2d --rate 20
+
         Exit codes: 0 done; 65 some would fail again and stay, or a file is damaged; 75 another replay or discard is
-        running, or a relay is busy with a file; 78 there is no spool, or the contract has faults.
+        running, a relay is busy with a file, or --rate was stopped; 78 there is no spool, or the contract has faults.
         """
+    static let takesSignals = true
     private static let settings = SpoolReading.settings + ["endpoint.contract"]
 
     private let editing: QuarantineEditing
     private let acceptsClock: Bool
+    private let pace: ReplayPace?
 
     init(_ arguments: inout Arguments, _ context: CommandContext) throws(UsageError) {
         acceptsClock = try arguments.flag("--accept-clock")
+        pace = try arguments.number("--rate", in: 0.01...10_000_000).map { ReplayPace(eventsPerSecond: $0) }
         editing = try QuarantineEditing(&arguments, context, settings: Self.settings)
     }
 
@@ -43,19 +58,34 @@ struct QuarantineReplayCommand: Command {
             clock: configuration.clockPolicy,
             acceptsClock: acceptsClock
         )
-        let report = try editing.run(.replay, verb: "Put back", configuration, context) {
-            (item, form: inout ByteBuffer) throws(SpoolError) in review.judge(item, &form)
+        context.signals.deliver { [pace] request in
+            // Nothing is lost however it ends; with a pace it ends between two slices and says so.
+            if let pace, request != .stopNow { pace.stop() } else { _exit(128 + SIGINT) }
         }
+        let outcome = try editing.run(.replay, verb: "put back", pace: pace, configuration, context) {
+            (item, form: inout ByteBuffer, tally: inout QuarantineTally) throws(SpoolError) in
+            review.judge(item, &form, &tally)
+        }
+        if editing.isJSON {
+            try context.output.line(editing.json("replay", outcome))
+        } else {
+            try say(outcome, context.output)
+        }
+        if outcome.report.completed > 0 {
+            context.note("completed \(ProgressText.counted(outcome.report.completed, "move")) of an earlier run first")
+        }
+        return QuarantineEditing.exitCode(outcome)
+    }
+
+    private func say(_ outcome: QuarantineEditing.Outcome, _ output: Output) throws {
+        let report = outcome.report
         let taken = ProgressText.counted(report.taken, "record")
         var line = "\(editing.isDryRun ? "would put back" : "put back") \(taken)"
         if !report.segments.isEmpty { line += " in \(ProgressText.counted(report.segments.count, "segment"))" }
         line += ", \(report.failsAgain) would fail again and stay, \(report.left) were not chosen"
-        try context.output.line(line)
-        for (reason, count) in review.reasons + review.losses { try context.output.line("  \(count) \(reason)") }
-        if report.completed > 0 {
-            context.note("completed \(ProgressText.counted(report.completed, "move")) of an earlier run first")
-        }
-        return QuarantineEditing.exitCode(report)
+        if outcome.isStopped { line += "; stopped, the rest stays in quarantine" }
+        try output.line(line)
+        for line in outcome.tally.lines(editing.isDryRun ? "would go back" : "put back") { try output.line(line) }
     }
 }
 
@@ -65,8 +95,6 @@ private struct ReplayReview: ~Copyable {
     private let clock: ClockPolicy
     private let acceptsClock: Bool
     private var judge = EventJudge()
-    private var counts: [String: Int] = [:]
-    private var removals: [String: Int] = [:]
 
     init(contract: Contract?, clock: ClockPolicy, acceptsClock: Bool) {
         self.contract = contract
@@ -74,29 +102,23 @@ private struct ReplayReview: ~Copyable {
         self.acceptsClock = acceptsClock
     }
 
-    /// Why records stay, with their numbers, the most frequent first.
-    var reasons: [(String, Int)] { Self.sorted(counts) }
-
-    /// What records go back without, with their numbers, the most frequent first.
-    var losses: [(String, Int)] { Self.sorted(removals) }
-
-    private static func sorted(_ counts: [String: Int]) -> [(String, Int)] {
-        counts.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
-
-    mutating func judge(_ item: QuarantineItem, _ form: inout ByteBuffer) -> QuarantineEditor.Decision {
+    mutating func judge(
+        _ item: QuarantineItem,
+        _ form: inout ByteBuffer,
+        _ tally: inout QuarantineTally
+    ) -> QuarantineEditor.Decision {
         guard let token = item.recordToken else {
-            Self.note("damaged bytes, which cannot be replayed", item.records, in: &counts)
+            tally.noteReason("damaged bytes, which cannot be replayed", item.records)
             return .failsAgain
         }
         // A line that is no record would only come back.
         guard let record = try? SpooledRecord(item.document, at: token) else {
-            Self.note("no record that this version can read", in: &counts)
+            tally.noteReason("no record that this version can read")
             return .failsAgain
         }
         guard let contract else {
             guard record.isQuarantined else { return .take }
-            Self.note("set aside by the endpoint; name a contract (--contract FILE) to judge them again", in: &counts)
+            tally.noteReason("set aside by the endpoint; name a contract (--contract FILE) to judge them again")
             return .failsAgain
         }
         let verdict = judge.rejudge(
@@ -111,28 +133,13 @@ private struct ReplayReview: ~Copyable {
         switch verdict {
         case .replayed(let removed):
             for name in removed {
-                Self.note(
-                    "without \(TextTable.printable(name))\(event), which the contract removes",
-                    in: &removals,
-                    else: "without others that the contract removes"
-                )
+                tally.noteLoss("without \(TextTable.printable(name))\(event), which the contract removes")
             }
             if form.bytes.last == UInt8(ascii: "\n") { form.truncate(to: form.count - 1) }
             return .take
         case .stays(let code, let detail):
-            Self.note("\(code.text): \(TextTable.printable(detail))\(event)", in: &counts)
+            tally.noteReason("\(code.text): \(TextTable.printable(detail))\(event)")
             return .failsAgain
         }
-    }
-
-    private static func note(
-        _ reason: String,
-        _ records: Int = 1,
-        in counts: inout [String: Int],
-        else other: String = "for other reasons"
-    ) {
-        // The details come from events, and nobody knows how many different ones there are.
-        let key = counts.count < 50 || counts[reason] != nil ? reason : other
-        counts[key, default: 0] += records
     }
 }

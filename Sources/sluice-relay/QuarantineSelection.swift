@@ -6,13 +6,16 @@ import SluiceSystem
 
 /// Which records in quarantine a command is about, by what an operator knows of them.
 struct QuarantineSelection {
-    static let usage = "[SEGMENT…] [--reason R] [--event E] [--id EVENT_ID] [--since T] [OPTION…]"
+    static let usage = "[SEGMENT…] [--reason R] [--event E] [--release V] [--since T] [OPTION…]"
     static let help = HelpText.table([
         ("SEGMENT…", "Only these quarantine files. Default: all."),
-        ("--reason R", "Only records with this reason; may be repeated."),
-        ("--event E", "Only events of this name; may be repeated."),
-        ("--id EVENT_ID", "Only events with this id; may be repeated."),
-        ("--release V", "Only events of this app_version; may be repeated."),
+        ("--reason R", "Only records with this reason; may be repeated, as all of these."),
+        ("--event E", "Only events of this name."),
+        ("--release V", "Only events of this app_version."),
+        ("--build N", "Only events of this build_number."),
+        ("--id EVENT_ID", "Only the event with this id."),
+        ("--user-id ID", "Only records of this user, proven or only claimed."),
+        ("--anonymous-id ID", "Only records with this anonymous_id."),
         (
             "--since T",
             "Only records put into quarantine at or after T: 2026-11-30, 2026-11-30T06:19:03Z (a time without zone is UTC), or an age such as 90s, 15m, 12h, 7d."
@@ -22,8 +25,10 @@ struct QuarantineSelection {
 
     private let reasons: [[UInt8]]
     private let events: [[UInt8]]
-    private let eventIDs: [[UInt8]]
     private let releases: [[UInt8]]
+    private let builds: [[UInt8]]
+    private let ids: [[UInt8]]
+    private let persons: [Person]
     private let since: Int?
     private let until: Int?
     private let files: [SegmentName]
@@ -31,8 +36,12 @@ struct QuarantineSelection {
     init(_ arguments: inout Arguments, clock: SystemClock = .system) throws(UsageError) {
         reasons = try arguments.options("--reason").map { Array($0.utf8) }
         events = try arguments.options("--event").map { Array($0.utf8) }
-        eventIDs = try arguments.options("--id").map { Array($0.utf8) }
         releases = try arguments.options("--release").map { Array($0.utf8) }
+        builds = try arguments.options("--build").map { Array($0.utf8) }
+        ids = try arguments.options("--id").map { Array($0.utf8) }
+        persons =
+            try arguments.options("--user-id").map { Person(.user, $0) }
+            + arguments.options("--anonymous-id").map { Person(.anonymous, $0) }
         since = try Self.time("--since", &arguments, clock)
         until = try Self.time("--until", &arguments, clock)
         var files: [SegmentName] = []
@@ -48,8 +57,22 @@ struct QuarantineSelection {
 
     /// Whether everything is meant.
     var isEverything: Bool {
-        reasons.isEmpty && events.isEmpty && eventIDs.isEmpty && releases.isEmpty && since == nil && until == nil
-            && files.isEmpty
+        reasons.isEmpty && events.isEmpty && releases.isEmpty && builds.isEmpty && ids.isEmpty && persons.isEmpty
+            && since == nil && until == nil && files.isEmpty
+    }
+
+    /// What was chosen, for the log: ids of events and persons only by their number.
+    var summary: String {
+        var parts: [String] = []
+        for (name, values) in [("reason", reasons), ("event", events), ("release", releases), ("build", builds)] {
+            for value in values.prefix(20) { parts.append("\(name)=\(String(decoding: value, as: UTF8.self))") }
+        }
+        for (name, count) in [("ids", ids.count), ("persons", persons.count), ("files", files.count)] where count > 0 {
+            parts.append("\(name)=\(count)")
+        }
+        if let since { parts.append("since=\(CalendarTime.text(seconds: since))") }
+        if let until { parts.append("until=\(CalendarTime.text(seconds: until))") }
+        return parts.isEmpty ? "everything" : parts.joined(separator: " ")
     }
 
     /// The files that may hold such records, oldest first.
@@ -66,8 +89,16 @@ struct QuarantineSelection {
         if let until, item.quarantinedAt >= until { return false }
         return matches(reasons, item.document.value(of: "reason", in: 0), item)
             && matches(events, item.envelopeMember("event"), item)
-            && matches(eventIDs, item.envelopeMember("event_id"), item)
             && matches(releases, item.envelopeMember("app_version"), item)
+            && matches(builds, item.envelopeMember("build_number"), item)
+            && matches(ids, item.envelopeMember("event_id"), item)
+            && matchesPerson(item)
+    }
+
+    private func matchesPerson(_ item: QuarantineItem) -> Bool {
+        if persons.isEmpty { return true }
+        guard let record = item.recordToken else { return false }
+        return persons.contains { $0.isMeant(by: item.document, record: record) }
     }
 
     /// Whether the text at a token is one of `wanted`, or anything is wanted.

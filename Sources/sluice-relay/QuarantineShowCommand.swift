@@ -10,8 +10,8 @@ struct QuarantineShowCommand: Command {
     static let abstract = "Show records in quarantine: why, since when, how often tried, and the record itself."
     static let usage = QuarantineSelection.usage
     static let help = """
-        Shows what is chosen, the oldest first. The record is what the endpoint took, byte for byte; it may hold a
-        person's data.
+        Shows what is chosen, the oldest first: what the record is, why it is here and what was answered, and what to do
+        next. The record itself stands last, what the endpoint took, byte for byte; it may hold a person's data.
 
         Options:
         \(QuarantineSelection.help)
@@ -20,6 +20,10 @@ struct QuarantineShowCommand: Command {
             ("--json", "The entries as they are stored, one JSON object a line."),
         ]))
         \(ConfigurationSource.help(SpoolReading.settings))
+
+        Examples:
+          sluice-relay quarantine show --event chat_opened --limit 1
+          sluice-relay quarantine show --id evt-1 --json
 
         Exit codes: 0 shown, or there is none; 65 a quarantine file is damaged, the rest is shown; 78 there is no spool.
         """
@@ -76,6 +80,8 @@ struct QuarantineShowCommand: Command {
         rows.append(("reason", entry.reason))
         if !entry.detail.isEmpty { rows.append(("detail", entry.detail)) }
         if let status = entry.status { rows.append(("status", String(status))) }
+        let advice = QuarantineAdvice.about(entry.reason, event: item.event)
+        rows.append(("why", advice.why))
         rows.append(("attempts", String(entry.attempts)))
         rows.append(("replays", String(entry.replays)))
         rows.append(("since", CalendarTime.text(seconds: entry.quarantinedAt)))
@@ -84,6 +90,7 @@ struct QuarantineShowCommand: Command {
         if let damage = entry.damage {
             rows.append(("damage", "\(damage.length) bytes at byte \(damage.offset), \(damage.records) records"))
         }
+        rows.append(("next", advice.next))
         var text = rows.map { name, value in
             name + String(repeating: " ", count: 10 - name.count) + Self.printable(value) + "\n"
         }.joined()

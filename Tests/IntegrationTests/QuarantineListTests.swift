@@ -17,8 +17,8 @@ struct QuarantineListTests {
         #expect(
             result.output == """
                 records  reason             event          release  replays  oldest                newest
-                      3  upstream_rejected  screen_viewed        1        0  2026-11-30T00:55:00Z  2026-11-30T00:55:00Z
-                      1  unsupported_event  chat                 1        0  2026-12-01T04:40:00Z  2026-12-01T04:40:00Z
+                      3  upstream_rejected  screen_viewed  1 (1)          0  2026-11-30T00:55:00Z  2026-11-30T00:55:00Z
+                      1  unsupported_event  chat           1 (1)          0  2026-12-01T04:40:00Z  2026-12-01T04:40:00Z
                 4 records in all
 
                 """
@@ -27,7 +27,9 @@ struct QuarantineListTests {
 
     @Test(arguments: [
         (["--reason", "unsupported_event"], 1), (["--event", "screen_viewed"], 3), (["--release", "1"], 4),
-        (["--release", "2"], 0), (["--since", "2026-12-01"], 1), (["--until", "2026-12-01"], 3),
+        (["--release", "2"], 0), (["--build", "1"], 4), (["--build", "7"], 0), (["--id", "a2"], 1),
+        (["--anonymous-id", "a"], 4), (["--anonymous-id", "b"], 0), (["--user-id", "a"], 0),
+        (["--since", "2026-12-01"], 1), (["--until", "2026-12-01"], 3),
         (["--reason", "unsupported_event", "--reason", "upstream_rejected"], 4),
         (["--reason", "unsupported_event", "--event", "screen_viewed"], 0),
     ])
@@ -46,7 +48,7 @@ struct QuarantineListTests {
         let result = try sample.relay("quarantine", "list", "--json", "--reason", "unsupported_event")
         #expect(
             result.output == """
-                {"reason":"unsupported_event","event":"chat","release":"1","records":1,"replays":0,"oldest":1796100000,"newest":1796100000}
+                {"reason":"unsupported_event","event":"chat","release":"1","build":"1","records":1,"replays":0,"oldest":1796100000,"newest":1796100000}
 
                 """
         )
@@ -64,6 +66,7 @@ struct QuarantineListTests {
                 reason    upstream_rejected
                 detail    HTTP 400: no [2J
                 status    400
+                why       the destination took its neighbours and refused it twice when it stood alone; detail is its answer
                 attempts  2
                 replays   0
                 since     2026-11-30T00:55:00Z
@@ -73,6 +76,12 @@ struct QuarantineListTests {
             )
         )
         #expect(result.output.hasSuffix("record    \(record)\n"))
+        #expect(
+            result.output.contains(
+                "\nnext      mend what the answer names, in the contract or at GraphJSON, then: sluice-relay quarantine "
+                    + "replay --reason upstream_rejected --event screen_viewed --contract FILE --dry-run\n"
+            )
+        )
     }
 
     @Test func `show says when there is more, and when there is nothing`() throws {

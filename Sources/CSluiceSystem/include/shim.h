@@ -48,6 +48,11 @@ static inline int sluice_reserve_behind_end(int descriptor, int64_t offset, int6
     return (int)syscall(SYS_fallocate, descriptor, 1, offset, length);
 }
 
+static inline int sluice_punch_hole(int descriptor, int64_t offset, int64_t length) {
+    // FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE; see fallocate(2).
+    return (int)syscall(SYS_fallocate, descriptor, 3, offset, length);
+}
+
 extern char **environ;
 
 static inline char **sluice_environment(void) { return environ; }
