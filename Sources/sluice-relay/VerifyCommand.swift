@@ -12,9 +12,9 @@ struct VerifyCommand: Command {
     static let usage = "[--spool DIR]"
     static let help = """
         Decompresses every segment and quarantine file, checks checksums, counts and footers, parses every record, checks
-        the ledger's lines, and compares what it says was sealed with what can be read. It may run beside endpoint and relay; segments that are finished meanwhile are passed
-        over. An unfinished frame at the end of a segment without footer (a torn tail) is told and is no damage: it was
-        never acknowledged.
+        the ledger's lines, and compares what it says was sealed with what can be read. It may run beside endpoint and
+        relay; segments that are finished meanwhile are passed over. An unfinished frame at the end of a segment without
+        footer (a torn tail) is told and is no damage: it was never acknowledged.
 
         Options:
         \(ConfigurationSource.help(SpoolReading.settings))
