@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the documents: every block marked `sh` of OPERATIONS.md and LAUNCH.md, in the order of the text, in a folder of its own
-# with real programs, where `systemctl` starts and stops them. Then the names: each link leads somewhere, each alert has its
+# Runs the documents: every block marked `sh` of README.md, OPERATIONS.md and LAUNCH.md, in the order of the text, in a folder of
+# its own with real programs, where `systemctl` starts and stops them. Then the names: each link leads somewhere, each alert has its
 # section, and each test that a document names exists. A comment <!-- test: NAME --> calls the function of that name below.
 # shellcheck disable=SC2317,SC2329  # functions that the blocks and the comments call
 set -euo pipefail
@@ -16,7 +16,9 @@ PATH="$(swift build --show-bin-path):$PATH"
 exec 9>&2
 work=$(mktemp -d)
 declare -A process=()
+running=
 finish() {
+    [ -z "$running" ] || { echo "$running: the block at line ${place:-?} did not come to its end" && cat "$work/script.log"; } >&9
     for name in "${!process[@]}"; do kill "${process[$name]}" 2>/dev/null || true; done
     wait
     rm -rf "$work"
@@ -106,6 +108,20 @@ settle() {
     until [ "$(sluice-relay status --json | jq '.pending + .segments.claimed')" = 0 ]; do sleep 0.1; done
 }
 
+# The README begins with nothing but the programs and the repository.
+prepare_readme() {
+    prepare
+    systemctl stop sluice-relay sluice-endpoint
+    halt stub
+    unset SLUICE_SPOOL_PATH SLUICE_GRAPHJSON_URL SLUICE_GRAPHJSON_API_KEY_FILE SLUICE_ENDPOINT_CONTRACT
+    mv new-contract.json5 "$work/new-contract.json5"
+    rm -rf "$work/spool" ./*
+    # Whoever edits the contract lists the event that is missing.
+    export EDITOR="cp $work/new-contract.json5"
+    ln -s "$root/deploy" deploy
+    mkdir spool
+}
+
 # MARK: - What the texts take as having happened
 
 test_pending_events() { systemctl stop sluice-relay && import >/dev/null; }
@@ -162,26 +178,34 @@ script_of() {
         /^```sh$/ { inside = 1; print "place=" NR; next }
         /^```/ { inside = 0; next }
         inside { print }
-    ' "$1" | sed -e "s|/etc/sluice/|$work/etc/|g" -e "s|127.0.0.1:8080|127.0.0.1:$listen_port|g" \
+    ' "$1" | sed -e 's/^swift build.*/:/' -e 's/^deploy\/\(demo\|test\)\.sh/: &/' \
+        -e '/^sluice-endpoint import/s/$/ || [ $? -eq 65 ]/' -e "s|127.0.0.1:9000|127.0.0.1:$stub_port|g"  -e "s|/etc/sluice/|$work/etc/|g" -e "s|127.0.0.1:8080|127.0.0.1:$listen_port|g" \
         -e "s|127.0.0.1:8081|127.0.0.1:$trial_port|g" \
         -e "s|127.0.0.1:9464|127.0.0.1:$endpoint_port|g" -e "s|127.0.0.1:9465|127.0.0.1:$relay_port|g"
 }
 
 failed=0
 run_document() {
-    local document=$1 place=0
-    prepare
+    local document=$1
+    place=0
+    if [ "$document" = README.md ]; then prepare_readme; else prepare; fi
     script_of "$root/$document" >"$work/script"
     set +e
     # The standard streams are the log's while a block runs; 9 is the person's.
-    trap 'echo "$document: the block at line $place ended with $? at: $BASH_COMMAND" >&9; cat "$work/script.log" >&9; exit 1' ERR
+    trap 'echo "ended with $? at: $BASH_COMMAND" >&9; exit 1' ERR
+    running=$document
     set -E
     # shellcheck source=/dev/null
     source "$work/script" >"$work/script.log" 2>&1
     set +E
     trap - ERR
+    running=
     set -e
     [ -z "${VERBOSE:-}" ] || cat "$work/script.log"
+    # shellcheck disable=SC2046  # what a block left in the background
+    kill $(jobs -p) 2>/dev/null || true
+    wait
+    process=()
     sluice-relay status | grep -q '(balanced)$' || { echo "$document: the books do not balance" >&2; exit 1; }
     cd "$root"
     echo "$document: $(grep -c '^place=' "$work/script") blocks ran"
@@ -229,7 +253,7 @@ check_tests() {
 }
 
 documents=("$@")
-[ $# -gt 0 ] || documents=(deploy/OPERATIONS.md deploy/LAUNCH.md)
+[ $# -gt 0 ] || documents=(README.md deploy/OPERATIONS.md deploy/LAUNCH.md)
 for document in "${documents[@]}"; do run_document "$document"; done
 check_links
 [ ! -e deploy/prometheus/alerts.yml ] || check_alerts
