@@ -94,6 +94,7 @@ let package = Package(
                 "SluiceSystem",
             ]
         ),
+        module("SluiceSoak", uses: ["SluiceJSON", "SluiceSystem"]),
         module(
             "SluiceTestSupport",
             uses: [
@@ -116,8 +117,14 @@ let package = Package(
                 "SluiceServer", "SluiceSpool", "SluiceTelemetry", "SluiceSystem",
             ]
         ),
-        program("graphjson-stub", uses: ["SluiceCommands", "SluiceJSON", "SluiceServer", "SluiceSystem"]),
-        program("sluice-bench", uses: ["SluiceCommands", "SluiceSpool", "SluiceSystem"]),
+        program(
+            "graphjson-stub",
+            uses: ["SluiceCommands", "SluiceJSON", "SluiceServer", "SluiceSoak", "SluiceSystem"]
+        ),
+        program(
+            "sluice-bench",
+            uses: ["SluiceCommands", "SluiceHTTP", "SluiceJSON", "SluiceSoak", "SluiceSpool", "SluiceSystem"]
+        ),
 
         .target(name: "CCallRecorder", path: "Tests/CCallRecorder"),
         testing(
@@ -141,6 +148,7 @@ let package = Package(
         tests("SluiceGraphJSONTests", uses: ["SluiceGraphJSON", "SluiceHTTP", "SluiceJSON"], inputs: ["Answers"]),
         tests("GraphJSONStubTests", uses: ["SluiceHTTP", "SluiceJSON", "graphjson-stub"]),
         tests("SluiceServerTests", uses: ["SluiceServer"]),
+        tests("SluiceSoakTests", uses: ["SluiceJSON", "SluiceSoak"]),
         tests("SluiceTelemetryTests", uses: ["SluiceTelemetry"]),
         tests("SluiceCommandsTests", uses: ["SluiceCommands", "SluiceTelemetry"]),
         tests(

@@ -19,7 +19,7 @@ if ! command -v swift >/dev/null; then
     echo "test.sh: swift 6.3 or later must be installed: https://www.swift.org/install/linux/" >&2
     exit 69
 fi
-for tool in lz4 strace openssl nghttpd chattr; do
+for tool in lz4 strace openssl nghttpd chattr faketime; do
     command -v "$tool" >/dev/null || echo "skipping the tests that use $tool; deploy/dependencies.sh --tools installs it"
 done
 

@@ -32,7 +32,7 @@ package struct CommandTable {
     }
 
     /// The whole life of a program; its `main` does nothing else.
-    package func main(_ words: [String] = Array(CommandLine.arguments.dropFirst())) async -> Never {
+    package func main(_ words: [String] = ProcessArguments.words) async -> Never {
         StandardStreams.open()
         let chosen = choose(words)
         let signals = Signals.install(delivered: chosen?.type.takesSignals ?? false)

@@ -118,10 +118,20 @@ package final class ChildProcess {
     private func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 
     /// A number in kB of `/proc/<id>/status`, such as `RssAnon`, in bytes; nil when the program has ended.
-    package func memory(_ field: String) -> Int? {
+    package func memory(_ field: String) -> Int? { statusNumber(field).map { $0 * 1024 } }
+
+    /// Threads of the program; nil when it has ended.
+    package var threadCount: Int? { statusNumber("Threads") }
+
+    /// Open files of the program; nil when it has ended.
+    package var descriptorCount: Int? {
+        try? FileSystem.countNames(in: "/proc/\(id)/fd", upTo: 1 << 20)  // ended: no folder
+    }
+
+    private func statusNumber(_ field: String) -> Int? {
         guard let bytes = try? FileSystem.contents(ofProc: "/proc/\(id)/status") else { return nil }  // ended: no file
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix(field + ":") {
-            return line.split(whereSeparator: { !("0"..."9").contains($0) }).first.flatMap { Int($0) }.map { $0 * 1024 }
+            return line.split(whereSeparator: { !("0"..."9").contains($0) }).first.flatMap { Int($0) }
         }
         return nil
     }

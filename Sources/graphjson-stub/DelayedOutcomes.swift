@@ -2,7 +2,7 @@
 import SluiceServer
 import SluiceSystem
 
-/// Gives outcomes a fixed time after their request, from one thread, however many wait.
+/// Gives outcomes some time after their request, from one thread, however many wait.
 final class DelayedOutcomes: Sendable {
     private struct Entry {
         var due: Int64
@@ -11,27 +11,27 @@ final class DelayedOutcomes: Sendable {
     }
 
     private struct State {
-        /// In order of time, as the delay is the same for all.
+        /// In order of time.
         var entries: [Entry] = []
         var isStopped = false
     }
 
-    private let delay: Int64
     private let state = Lock(State())
     private let signal = Signal()
     private let thread = Lock<SystemThread?>(nil)
 
-    init(milliseconds: Int) {
-        delay = Int64(milliseconds) * 1_000_000
+    init() {
         let thread = SystemThread(name: "delays") { [self] in run() }
         self.thread.withLock { $0 = thread }
     }
 
-    func add(_ outcome: ServerHandler.Outcome, _ ticket: ServerTicket) {
-        let due = SystemClock.system.monotonicNanoseconds() + delay
+    func add(_ outcome: ServerHandler.Outcome, _ ticket: ServerTicket, milliseconds: Int) {
+        let due = SystemClock.system.monotonicNanoseconds() + Int64(milliseconds) * 1_000_000
         let isFirst = state.withLock { state in
-            state.entries.append(Entry(due: due, outcome: outcome, ticket: ticket))
-            return state.entries.count == 1
+            // Nearly always the last, as most delays are the same.
+            let index = (state.entries.lastIndex { $0.due <= due } ?? -1) + 1
+            state.entries.insert(Entry(due: due, outcome: outcome, ticket: ticket), at: index)
+            return index == 0
         }
         if isFirst { signal.raise() }
     }

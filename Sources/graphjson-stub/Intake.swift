@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 import SluiceServer
+import SluiceSoak
 import SluiceSystem
 import Synchronization
 
@@ -10,23 +11,27 @@ final class Intake: Sendable {
     private let options: StubOptions
     private let store: StubStore?
     private let poison: Set<EventIDHash>
-    private let tools = ToolPool()
+    private let recorder: Recorder?
+    private let tools: ToolPool
     private let isAuthorized: Atomic<Bool>
-    private let luck: Atomic<UInt64>
+    private let luck = Luck()
 
-    init(_ options: StubOptions, store: StubStore?) {
+    init(_ options: StubOptions, store: StubStore?, recorder: Recorder?) {
         self.options = options
         self.store = store
+        self.recorder = recorder
+        tools = ToolPool(recorder?.plan)
         poison = Set(options.poisonIDs.map { id in Array(id.utf8).withUnsafeBytes { EventIDHash($0) } })
         isAuthorized = Atomic(options.unauthorizedUntilPath == nil)
-        luck = Atomic(UInt64.random(in: .min ... .max))
     }
 
     /// Takes or refuses one request.
     func take(_ bytes: UnsafeRawBufferPointer, isBulk: Bool) -> ServerHandler.Outcome {
         let number = statistics.countRequest()
+        if recorder?.resetsUntaken() == true { return .reset }
         do throws(Refusal) {
             try failAsAsked(number)
+            try recorder?.failAsAsked(bodyBytes: bytes.count)
             let tool = tools.take()
             defer { tools.give(tool) }
             try judge(bytes, isBulk, number, tool)
@@ -34,7 +39,7 @@ final class Intake: Sendable {
             statistics.countRejected()
             return .answer(refusal(error))
         }
-        guard hits(options.resetRate) else { return .answer(.accepted) }
+        guard luck.hits(options.resetRate) || recorder?.cutsAnswer() == true else { return .answer(.accepted) }
         statistics.countReset()
         return .reset
     }
@@ -45,7 +50,7 @@ final class Intake: Sendable {
             end += failure.count
             if number <= end { throw Refusal(failure.status, Self.asked) }
         }
-        if hits(options.failureRate) { throw Refusal(503, Self.asked) }
+        if luck.hits(options.failureRate) { throw Refusal(503, Self.asked) }
         if !isAuthorized.load(ordering: .relaxed), let path = options.unauthorizedUntilPath {
             if access(path, F_OK) != 0 { throw Refusal(401, "not authorized yet") }
             isAuthorized.store(true, ordering: .relaxed)
@@ -65,7 +70,9 @@ final class Intake: Sendable {
         if !poison.isEmpty, check.eventIDs.contains(where: { poison.contains($0) }) {
             throw Refusal(options.poisonStatus, "an event is poison")
         }
+        try recorder?.refuseBadEvents(check.arrivals)
         try keep(number, tool)
+        recorder?.note(check.arrivals)
         statistics.countAccepted(check.eventCount)
         for id in check.eventIDs { statistics.eventIDs.insert(id) }
     }
@@ -82,38 +89,31 @@ final class Intake: Sendable {
     }
 
     private func refusal(_ error: Refusal) -> ServerAnswer {
-        guard error.reason == Self.asked, let seconds = options.retryAfterSeconds else {
-            return .refused(error.status, error.reason)
-        }
+        let asked = error.reason == Self.asked ? options.retryAfterSeconds : nil
+        guard let seconds = error.retryAfterSeconds ?? asked else { return .refused(error.status, error.reason) }
         return .refused(error.status, error.reason, headers: [("Retry-After", String(seconds))])
-    }
-
-    /// Whether an event of that probability happens now.
-    private func hits(_ rate: Double) -> Bool {
-        if rate <= 0 { return false }
-        // SplitMix64: each step of the counter gives a number that looks drawn.
-        var value = luck.wrappingAdd(0x9e37_79b9_7f4a_7c15, ordering: .relaxed).newValue
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        value ^= value >> 31
-        return Double(value >> 11) * 0x1p-53 < rate
     }
 }
 
 /// The memory that one request is checked with.
 final class Tool {
-    let check = RequestCheck()
+    let check: RequestCheck
     var lines = ByteBuffer()
+
+    init(_ plan: SoakPlan?) { check = RequestCheck(plan) }
 }
 
 /// Tools that are not in use; no more than there are threads.
 ///
 /// `@unchecked Sendable`: a tool in the pool has no other reference, and the list is under the lock.
 private final class ToolPool: @unchecked Sendable {
+    private let plan: SoakPlan?
     private let lock = Lock(())
     private var tools: [Tool] = []
 
-    func take() -> Tool { lock.withLock { _ in tools.popLast() } ?? Tool() }
+    init(_ plan: SoakPlan?) { self.plan = plan }
+
+    func take() -> Tool { lock.withLock { _ in tools.popLast() } ?? Tool(plan) }
 
     func give(_ tool: Tool) { lock.withLock { _ in tools.append(tool) } }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 import SluiceCommands
+import SluiceSystem
 
 @main
 struct Program {
     static func main() async {
-        let words = Array(CommandLine.arguments.dropFirst())
+        let words = ProcessArguments.words
         let output = Output()
         if words.contains("--help") || words.contains("-h") {
             try? output.line(StubOptions.help)  // nobody reads: nothing to tell

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import SluiceJSON
+import SluiceSoak
 import SluiceSystem
 
 /// Why a request is refused.
 struct Refusal: Error {
     var status: Int
     var reason: String
+    var retryAfterSeconds: Int?
 
-    init(_ status: Int, _ reason: String) {
+    init(_ status: Int, _ reason: String, retryAfter: Int? = nil) {
         self.status = status
         self.reason = reason
+        retryAfterSeconds = retryAfter
     }
 }
 
@@ -24,10 +27,17 @@ final class RequestCheck {
     private var extents: [Range<Int>] = []
     private var timestamps: [Int] = []
     private var collection = ByteBuffer()
-    /// One for each event that has an event_id.
+    /// Whether arrivals are judged instead of counted by their event_id.
+    private let judge: SoakJudge?
+    /// One for each event that has an event_id, unless arrivals are judged.
     private(set) var eventIDs: [EventIDHash] = []
+    /// One for each event, if they are judged.
+    private(set) var arrivals: [SoakArrival] = []
 
     var eventCount: Int { extents.count }
+
+    /// Makes a check; with a plan it judges events against it.
+    init(_ plan: SoakPlan?) { judge = plan.map { SoakJudge($0) } }
 
     /// Checks a body.
     ///
@@ -61,6 +71,7 @@ final class RequestCheck {
         extents.removeAll(keepingCapacity: true)
         timestamps.removeAll(keepingCapacity: true)
         eventIDs.removeAll(keepingCapacity: true)
+        arrivals.removeAll(keepingCapacity: true)
     }
 
     private func string(_ document: JSONDocument, _ name: StaticString) -> JSONToken? {
@@ -129,7 +140,10 @@ final class RequestCheck {
             guard index < extents.count, token.kind == .object, extents[index].contains(place) else {
                 throw Refusal(400, "event \(min(index, extents.count - 1)) is not one JSON object")
             }
-            if let id = events.value(of: "event_id", in: element), events[id].kind == .string {
+            if let judge {
+                let timestamp = timestamps.count == 1 ? timestamps[0] : timestamps[index]
+                arrivals.append(judge.judge(events, at: element, timestamp: timestamp))
+            } else if let id = events.value(of: "event_id", in: element), events[id].kind == .string {
                 eventIDs.append(EventIDHash(events.text(events[id])))
             }
             index += 1

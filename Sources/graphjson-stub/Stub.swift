@@ -14,8 +14,9 @@ final class Stub: Sendable {
 
     init(_ options: StubOptions) throws(SystemError) {
         let store: StubStore? = if let path = options.storePath { try StubStore(path: path) } else { nil }
-        let delays = options.latencyMilliseconds > 0 ? DelayedOutcomes(milliseconds: options.latencyMilliseconds) : nil
-        let intake = Intake(options, store: store)
+        let recorder: Recorder? = if let path = options.recordPath { try Recorder(path: path) } else { nil }
+        let delays = options.latencyMilliseconds > 0 || recorder != nil ? DelayedOutcomes() : nil
+        let intake = Intake(options, store: store, recorder: recorder)
         var configuration = ServerConfiguration(host: options.listen.host, port: options.listen.port)
         configuration.threads = options.threads
         configuration.connectionBytes = 32 * 1024
@@ -34,8 +35,9 @@ final class Stub: Sendable {
             complete: { request in
                 if request.isPath("/stats") { return .answer(intake.statistics.answer) }
                 let outcome = intake.take(request.bytes, isBulk: request.isPath("/api/bulk-log"))
-                guard let delays else { return outcome }
-                delays.add(outcome, request.ticket)
+                let delay = options.latencyMilliseconds + (recorder?.delayMilliseconds ?? 0)
+                guard let delays, delay > 0 else { return outcome }
+                delays.add(outcome, request.ticket, milliseconds: delay)
                 return .later
             },
             refusal: { refusal in

@@ -10,6 +10,7 @@ struct StubOptions: Sendable {
 
     var listen = ListenAddress(host: "127.0.0.1", port: 0)
     var storePath: String?
+    var recordPath: String?
     var key: String?
     var latencyMilliseconds = 0
     var poisonIDs: [String] = []
@@ -32,6 +33,7 @@ struct StubOptions: Sendable {
             listen = address
         }
         storePath = try arguments.option("--store")
+        recordPath = try arguments.option("--record")
         key = try arguments.option("--key")
         latencyMilliseconds = try arguments.integer("--latency-ms", in: 0...3_600_000) ?? 0
         poisonIDs = try arguments.options("--poison")
@@ -76,6 +78,7 @@ struct StubOptions: Sendable {
     private static let table = [
         ("--listen ADDRESS:PORT", "where to listen, default 127.0.0.1:0; port 0 picks one, the first line tells which"),
         ("--store FILE", "append a line for each accepted event: collection, timestamp, json, request number"),
+        ("--record FILE", "note in the record of sluice-bench soak what arrives, and do wrong what stands there"),
         ("--key KEY", "the only key that is accepted; default any"),
         ("--latency-ms N", "answer N milliseconds after the request"),
         ("--poison EVENT_ID", "refuse every request that holds this event; may stand several times"),

@@ -41,9 +41,9 @@ final class EndpointLoad {
             UnsafeMutableRawBufferPointer(rebasing: requests[index * requestBytes..<(index + 1) * requestBytes])
                 .copyBytes(from: template.bytes)
         }
-        for _ in 0..<idle { self.idle.append(try Self.connected(port)) }
+        for _ in 0..<idle { self.idle.append(try Loopback.connected(port)) }
         for index in 0..<count {
-            let descriptor = try Self.connected(port)
+            let descriptor = try Loopback.connected(port)
             connections.append(Connection(descriptor: descriptor))
             poll.watch(descriptor, mark: index)
         }
@@ -78,25 +78,6 @@ final class EndpointLoad {
             "POST /api/mobile-events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
             + "User-Agent: sluice-bench\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
         return (Array((head + body).utf8), offsets.map { $0 + head.utf8.count })
-    }
-
-    private static func connected(_ port: UInt16) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let code = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard descriptor >= 0, code == 0 else {
-            throw SystemError(call: "connect", path: "127.0.0.1:\(port)", errno: errno)
-        }
-        var one: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-        return descriptor
     }
 
     private func postOnce(_ descriptor: Int32) throws {
@@ -200,24 +181,13 @@ final class EndpointLoad {
     }
 
     private static let noneRejected = Array("\"rejected\":[]".utf8)
-    private static let ok = Array("HTTP/1.1 200 ".utf8)
-    private static let lengthName = Array("Content-Length: ".utf8)
 
     /// Bytes of an answer, head included; its head must be here.
     private static func length(of piece: UnsafeRawBufferPointer) throws -> Int {
-        guard piece.starts(with: ok) else {
+        guard let head = AnswerHead(piece) else { throw CommandError(.software, "an answer's head came in pieces") }
+        guard head.status == 200 else {
             throw CommandError(.software, "the endpoint answered \(String(decoding: piece.prefix(400), as: UTF8.self))")
         }
-        var line = 0
-        var length = 0
-        for index in piece.indices.dropLast() where piece[index] == 0x0D && piece[index + 1] == 0x0A {
-            if index == line { return index + 2 + length }
-            let text = UnsafeRawBufferPointer(rebasing: piece[line..<index])
-            if text.starts(with: lengthName) {
-                length = Int(String(decoding: text.dropFirst(lengthName.count), as: UTF8.self)) ?? 0
-            }
-            line = index + 2
-        }
-        throw CommandError(.software, "an answer's head came in pieces")
+        return head.length + head.contentLength
     }
 }

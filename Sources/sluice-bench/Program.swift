@@ -6,8 +6,10 @@ struct Program {
     static func main() async {
         await CommandTable(
             program: "sluice-bench",
-            abstract: "Measures Sluice with its real programs on this machine.",
-            commands: [("relay", RelayBenchmark.self), ("endpoint", EndpointBenchmark.self)]
+            abstract: "Measures Sluice, and tries to break it, with its real programs on this machine.",
+            commands: [
+                ("relay", RelayBenchmark.self), ("endpoint", EndpointBenchmark.self), ("soak", SoakCommand.self),
+            ]
         ).main()
     }
 }

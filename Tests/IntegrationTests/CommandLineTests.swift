@@ -76,6 +76,18 @@ struct CommandLineTests {
         #expect(try runner.run("sluice-relay", ["verify", "--spol", "x"]).errors.contains("did you mean --spool?"))
     }
 
+    @Test(.enabled(if: Tool.isInstalled("faketime"), "faketime is not installed"))
+    func `words arrive also when a preloaded library has moved the environment`() throws {
+        let library = try #require(
+            try Tool.run("sh", "-c", "ls /usr/lib/*/faketime/libfaketimeMT.so.1").lines.first.map { String($0) }
+        )
+        let preloading = ProcessRunner(environment: ["LD_PRELOAD": library, "FAKETIME": "+0"])
+        let folder = TemporaryFolder()
+        let result = try preloading.run("sluice-relay", ["verify", "--spool", folder.path("none")])
+        #expect(result.code == 78, "\(result.errors)")
+        #expect(try preloading.run("graphjson-stub", ["--nonsense"]).code == 64)
+    }
+
     @Test func `a configuration with faults lists them all with file, line and key, exit code 78`() throws {
         let folder = TemporaryFolder()
         let file = try folder.write("{\n relay: { max_in_flght: 3, linger_s: 'x' },\n}", to: "sluice.json5")

@@ -16,8 +16,8 @@ enum Bench {
     }
 
     /// Makes a folder below the current one, so that it is on a real disk.
-    static func makeFolder() throws -> String {
-        let path = "./sluice-bench-\(getpid())"
+    static func makeFolder(_ name: String = "bench") throws -> String {
+        let path = "./sluice-\(name)-\(getpid())"
         try FileSystem.makeFolder(path, mode: 0o700)
         return path
     }
