@@ -156,7 +156,8 @@ let package = Package(
             uses: [
                 "SluiceRelay", "SluiceEvents", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON", "SluiceSpool",
                 "SluiceTelemetry",
-            ]
+            ],
+            inputs: ["Segments"]
         ),
         tests(
             "SluiceEndpointTests",

@@ -52,7 +52,18 @@ extension Relay {
             logger.notice("Claims of ended relays taken over", metadata: ["segments": .integer(adopted)])
         }
         tellIgnored()
+        checkFolders()
         if recovered > 0 || adopted > 0 { nextScanAt = .min }
+    }
+
+    /// Looks for the folders that are used only when there is something to write down.
+    private func checkFolders() {
+        for part in [SpoolFolder.Part.progress, .quarantine] {
+            let path = folder.path(of: part)
+            if (try? FileStatus(of: path))?.isFolder == true { continue }  // gone: told
+            return failed(.folder, SpoolError(.io, path: path, detail: "no folder is there any more"))
+        }
+        worked(.folder)
     }
 
     /// Tells of names that are left alone, each once.

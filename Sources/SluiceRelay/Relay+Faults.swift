@@ -11,6 +11,7 @@ enum SpoolFault: String {
     case gate = "Gate not written"
     case reading = "Segments can't be read on"
     case record = "Records can't be read again"
+    case folder = "A folder of the spool is gone"
 }
 
 /// Telling of faults, once for each spell.

@@ -36,9 +36,16 @@ extension Relay {
             until: now + min(max(gate.closedUntilMilliseconds - wall, 0), 3_600_000) * 1_000_000,
             attempt: max(1, gate.consecutiveFailures)
         )
+        let before = destination.closure
         if destination.adopt(closure) {
             isClosureAdopted = true
             onRoad?(closure.reason)
+            if before?.kind != closure.kind {
+                logger.warning(
+                    "Destination is closed, as another run found",
+                    metadata: ["gate.reason": .string(closure.reason), "gate.kind": .string(closure.kind.rawValue)]
+                )
+            }
         }
     }
 

@@ -280,6 +280,10 @@ package final class Relay {
     private func tidy() {
         do throws(SpoolError) {
             try Progress.removeOrphans(in: folder, ledger: ledger)
+        } catch {
+            logger.warning("Progress not tidied", metadata: ["error": .string(error.description)])
+        }
+        do throws(SpoolError) {
             let completed = try QuarantineEditor(in: folder, ledger: ledger).completeInterrupted()
             if completed > 0 { logger.notice("Interrupted replay completed", metadata: ["moves": .integer(completed)]) }
         } catch {

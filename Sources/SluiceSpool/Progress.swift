@@ -56,8 +56,10 @@ package final class Progress {
         let open = try ledger.book().open
         var count = 0
         for segment in segments where onDisk[segment] == nil && open[segment] == nil {
+            // What is no file of ours stays, and one that cannot be removed stops nobody.
             let path = spool.progress(segment)
-            if try spoolCall({ () throws(SystemError) in try FileSystem.removeIfPresent(path) }) { count += 1 }
+            guard let status = try? FileStatus(of: path), status.reasonToIgnore == nil else { continue }
+            if (try? FileSystem.removeIfPresent(path)) == true { count += 1 }
         }
         return count
     }

@@ -43,7 +43,7 @@ package struct SpoolListing: Sendable {
                     ignore("\(spool.claimed)/\(worker)", .unreadable)
                     continue
                 }
-                guard error.errno == ENOTDIR || error.errno == ELOOP else { throw error }
+                guard error.isNoFolder else { throw error }
                 let path = "\(spool.claimed)/\(worker)"
                 ignore(path, (try? FileStatus(of: path))?.reasonToIgnore ?? .foreignName)  // gone: a stray name
             }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Glibc
 package import SluiceSystem
 
 /// Whether a writer may still take records: room on the filesystem, and the spool's own limit.
@@ -83,7 +82,7 @@ package struct SpoolRoom: Sendable {
             return try FileSystem.allocatedBytes(in: folder)
         } catch {
             // Not there yet, or a worker's folder that was just removed, or no folder at all.
-            if error.errno == ENOENT || error.errno == ENOTDIR { return 0 }
+            if error.isNoFolder { return 0 }
             throw error
         }
     }

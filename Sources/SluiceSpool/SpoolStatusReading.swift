@@ -83,7 +83,8 @@ package struct SpoolStatusReading: Sendable {
         status.accepted = after.totals.accepted
         status.tornTails = after.totals.tornTails
         var oldest: SegmentName?
-        addOpen(after, before: before, listing, progress, &status, &oldest)
+        status.notes += progress.notes
+        addOpen(after, before: before, listing, progress.counts, &status, &oldest)
         addUnsealed(unsealed, after, &status, &oldest)
         for segment in unsealed.keys { meanwhile.claims.insert(segment.quarantineWriter) }
         addQuarantine(quarantine, before, meanwhile, &status)
@@ -140,16 +141,29 @@ package struct SpoolStatusReading: Sendable {
         return result
     }
 
-    private func readProgress() throws(SpoolError) -> [SegmentName: OutcomeCounts] {
+    private struct ProgressContent {
+        var counts: [SegmentName: OutcomeCounts] = [:]
+        /// What could not be read, in words.
+        var notes: [String] = []
+    }
+
+    private func readProgress() throws(SpoolError) -> ProgressContent {
         var segments: [SegmentName] = []
         try spoolCall { () throws(SystemError) in
             try FileSystem.forEachName(in: spool.progress) { name in
                 if let segment = SegmentName(bytes: name) { segments.append(segment) }
             }
         }
-        var result: [SegmentName: OutcomeCounts] = [:]
-        for segment in segments { result[segment] = try Progress.resolved(of: segment, in: spool).counts }
-        return result
+        var content = ProgressContent()
+        for segment in segments {
+            do throws(SpoolError) {
+                content.counts[segment] = try Progress.resolved(of: segment, in: spool).counts
+            } catch {
+                // Nothing of such a segment counts as resolved.
+                content.notes.append("progress not counted: \(error)")
+            }
+        }
+        return content
     }
 
     private struct QuarantineContent {

@@ -35,7 +35,7 @@ extension Worker {
                     let names = try FileSystem.names(in: "\(spool.claimed)/\(other)")
                     if names.contains(where: { SegmentName(sealedFileName: $0) != nil }) { return true }
                 } catch {
-                    if error.errno != ENOENT && error.errno != ENOTDIR { throw error }
+                    if !error.isNoFolder { throw error }
                 }
             }
             return false

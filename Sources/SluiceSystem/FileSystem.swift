@@ -71,20 +71,8 @@ package enum FileSystem {
     /// The names in a folder, in byte order, without `.` and `..`; names that are not UTF-8 come repaired, and so
     /// cannot be opened by mistake.
     package static func names(in path: String) throws(SystemError) -> [String] {
-        guard let stream = opendir(path) else { throw SystemError(call: "opendir", path: path, errno: errno) }
-        defer { closedir(stream) }
         var names: [String] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else {
-                if errno != 0 { throw SystemError(call: "readdir", path: path, errno: errno) }
-                break
-            }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
+        try forEachEntry(in: path) { name, _ in names.append(String(decoding: name, as: UTF8.self)) }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
@@ -112,6 +100,8 @@ package enum FileSystem {
     }
 
     /// Calls `body` with each name, behind which a zero stands, and the folder's descriptor.
+    ///
+    /// A link to a folder is no folder.
     private static func forEachEntry(
         in path: String,
         _ body: (UnsafeRawBufferPointer, Int32) -> Void
@@ -159,19 +149,8 @@ package enum FileSystem {
 
     /// Room on disk that the files of one folder take; those that go away meanwhile are not counted.
     package static func allocatedBytes(in path: String) throws(SystemError) -> Int {
-        guard let stream = opendir(path) else { throw SystemError(call: "opendir", path: path, errno: errno) }
-        defer { closedir(stream) }
-        let folder = dirfd(stream)
         var sum = 0
-        while let entry = readdir(stream) {
-            var value = stat()
-            let result = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) {
-                    fstatat(folder, $0, &value, AT_SYMLINK_NOFOLLOW)
-                }
-            }
-            if result == 0 && value.st_mode & S_IFMT == S_IFREG { sum += Int(value.st_blocks) * 512 }
-        }
+        try forEachFile(in: path) { _, status in if status.isRegularFile { sum += status.allocated } }
         return sum
     }
 

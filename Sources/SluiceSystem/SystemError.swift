@@ -17,6 +17,9 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether room has to be made before the same call can succeed.
     package var isOutOfSpace: Bool { errno == ENOSPC || errno == EDQUOT }
 
+    /// Whether the path is not there, or is no folder where one was opened; a link to a folder is none.
+    package var isNoFolder: Bool { errno == ENOENT || errno == ENOTDIR || errno == ELOOP }
+
     package var description: String { "\(path): \(call) failed: \(reason)" }
 
     /// The C library's text for `errno`.

@@ -28,11 +28,27 @@ package final class LoopbackSocket: Sendable {
     }
 
     /// Connects to a server on this machine; nil when that fails.
-    package static func connected(to port: UInt16, waits: Bool = true) -> LoopbackSocket? {
+    ///
+    /// * `source`: the last number of the address 127.0.0.x that the connection comes from; nil leaves it to the system.
+    /// * `receiveBytes`: the size of the receive buffer.
+    package static func connected(
+        to port: UInt16,
+        waits: Bool = true,
+        from source: UInt8? = nil,
+        receiveBytes: Int32? = nil
+    ) -> LoopbackSocket? {
         let flags = Int32(SOCK_CLOEXEC.rawValue) | (waits ? 0 : Int32(SOCK_NONBLOCK.rawValue))
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | flags, 0)
         precondition(descriptor >= 0, "no socket")
         let made = LoopbackSocket(adopting: descriptor)
+        if var receiveBytes {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        if let source {
+            var own = loopback(port: 0)
+            own.sin_addr.s_addr = (UInt32(0x7f00_0000) | UInt32(source)).bigEndian
+            if withSockaddr(&own, { bind(descriptor, $0, $1) }) != 0 { return nil }
+        }
         var address = loopback(port: port)
         let code = withSockaddr(&address) { connect(descriptor, $0, $1) }
         return code == 0 || (!waits && errno == EINPROGRESS) ? made : nil
@@ -97,6 +113,12 @@ package final class LoopbackSocket: Sendable {
     package func limitReceiving(milliseconds: Int) {
         var value = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &value, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    /// Makes a later `send` give up after so long.
+    package func limitSending(milliseconds: Int) {
+        var value = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &value, socklen_t(MemoryLayout<timeval>.size))
     }
 
     /// Ends both directions and wakes whoever reads or accepts.

@@ -96,6 +96,11 @@ package final class RunningProcess {
     package var errors: String { text("errors") }
     package var isRunning: Bool { child.poll() == nil }
 
+    /// A number in kB of `/proc/<id>/status`, such as `VmHWM`, in bytes; nil when the program has ended.
+    package func memory(_ field: String) -> Int? { child.memory(field) }
+    /// Its open descriptors; nil when it has ended.
+    package var descriptorCount: Int? { try? FileSystem.countNames(in: "/proc/\(id)/fd", upTo: .max) }
+
     package func terminate() { child.send(SIGTERM) }
     package func interrupt() { child.send(SIGINT) }
     package func hangUp() { child.send(SIGHUP) }

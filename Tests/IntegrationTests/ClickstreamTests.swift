@@ -44,7 +44,7 @@ struct ClickstreamTests {
         for (name, count) in Self.known { #expect(counts[name] == count) }
         #expect(counts.count == 19)
         #expect(try stub.statistic("max_events_per_request") <= 50)
-        #expect(try sample.unbalanced() == nil)
+        try expectBalanced(sample.path)
     }
 
     @Test(.enabled(if: data != nil, "needs ../shared/data"), arguments: [(1, 5000), (60, 900)])

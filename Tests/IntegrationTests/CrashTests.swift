@@ -30,7 +30,7 @@ struct CrashTests {
         }
         let last = try spool.drain(to: stub)
         #expect(last.code == 0, "\(last.output) \(last.errors)")
-        #expect(try spool.unbalanced() == nil)
+        try expectBalanced(spool.path)
         let total = filled * 5000
         #expect(try stub.statistic("distinct_event_ids") == total)
         let repeats = try stub.statistic("events") - total
@@ -49,7 +49,7 @@ struct CrashTests {
             if signal == SIGTERM { relay.terminate() } else { relay.interrupt() }
             #expect(relay.result(seconds: 20).code == 0)
             #expect(try FileSystem.names(in: "\(spool.path)/claimed").isEmpty)
-            #expect(try spool.unbalanced() == nil)
+            try expectBalanced(spool.path)
         }
         #expect(try spool.drain(to: stub).code == 0)
         #expect(try stub.statistic("events") == 20_000)
@@ -72,7 +72,7 @@ struct CrashTests {
         #expect(run.result(seconds: 20).code == 0)
         #expect(try stub.statistic("events") == 40_000)
         #expect(try stub.statistic("distinct_event_ids") == 40_000)
-        #expect(try spool.unbalanced() == nil)
+        try expectBalanced(spool.path)
         #expect(try FileSystem.names(in: "\(spool.path)/ready").isEmpty)
     }
 

@@ -24,6 +24,27 @@ struct EndpointCrashTests {
         }
     }
 
+    /// Case C41: before anything is sealed or ended.
+    @Test func `a copy of the spool made right after the answer holds the batch`() throws {
+        let contract = try folder.write(EndpointProcess.contract, to: "contract.json5")
+        let endpoint = try EndpointProcess(
+            spool: folder.path("spool"),
+            contract: contract,
+            settings: ["SLUICE_SPOOL_SEGMENT_AGE_S": "3600"]
+        )
+        #expect(try endpoint.client().post(EndpointProcess.batch(["a", "b"]))?.status == 200)
+        #expect(try Tool.run("cp", "-a", folder.path("spool"), folder.path("copy")).code == 0)
+        endpoint.process.kill()
+        #expect(try FileSystem.names(in: folder.path("copy/ready")).isEmpty)
+        let upstream = Upstream()
+        let server = upstream.server()
+        defer { server.stop() }
+        #expect(try RelayProgram.drain(folder.path("copy"), to: server.url).code == 0)
+        #expect(upstream.taken == ["a", "b"])
+        try expectBalanced(folder.path("copy"))
+    }
+
+    /// Case C01.
     @Test func `every acknowledged event survives a kill at any moment`() async throws {
         let rounds = ProcessEnvironment.current["SLUICE_TEST_KILLS"].flatMap { Int($0) } ?? 8
         let contract = try folder.write(EndpointProcess.contract, to: "contract.json5")

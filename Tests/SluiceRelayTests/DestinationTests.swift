@@ -153,6 +153,51 @@ struct DestinationTests {
         #expect(waits == [1, 2, 4, 8, 16, 32, 64, 120, 120])
     }
 
+    /// Case C70: ten minutes of an outage, seen by relays of twenty spools.
+    @Test func `twenty relays neither hammer a destination that is down nor come back in step`() {
+        var generator = SystemRandomNumberGenerator()
+        let end = 600 * Self.second
+        var probes: [Int] = []
+        var first: [Int64] = []
+        for _ in 0..<20 {
+            var relay = Destination(options: options, hasTakenRecords: true)
+            var moment: Int64 = 0
+            var count = 0
+            while moment < end {
+                let isProbe = relay.start()
+                let random = Double.random(in: 0..<1, using: &generator)
+                _ = relay.settle(
+                    Chunk.sample(50, family: 1),
+                    unreachable,
+                    startedAt: moment,
+                    isProbe: isProbe,
+                    now: moment,
+                    random: random
+                )
+                count += 1
+                let until = relay.closure?.until ?? moment
+                #expect(until <= moment + 60 * Self.second)
+                moment = max(until, moment + 1)
+            }
+            probes.append(count)
+            first.append(moment)
+            // One delivery opens the road at once, whatever the outage's length.
+            let isProbe = relay.start()
+            let settlement = relay.settle(
+                Chunk.sample(50, family: 1),
+                delivered,
+                startedAt: moment,
+                isProbe: isProbe,
+                now: moment,
+                random: 0
+            )
+            #expect(settlement == .delivered && relay.closure == nil)
+        }
+        // Sixty seconds at most and thirty on average between two, once it has grown.
+        #expect(probes.allSatisfy { (10...80).contains($0) })
+        #expect(Set(first.map { ($0 - end) / (Self.second / 2) }).count >= 10)
+    }
+
     @Test mutating func `ten failures over three chunks without a success close the gate`() {
         let chunks = [chunk(50), chunk(50), chunk(50)]
         for round in 0..<9 { expect(answer(chunks[round % 3], failing), .again) }
