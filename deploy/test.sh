@@ -31,6 +31,11 @@ step "build" swift build --build-tests --explicit-target-dependency-import-check
 if [[ " ${failed[*]-} " != *" build "* ]]; then
     step "tests" swift test --disable-xctest --skip-build --no-parallel
     step "operations" env PROGRAMS="$(swift build --show-bin-path)" deploy/test-operations.sh
+    if command -v jq >/dev/null && command -v lz4 >/dev/null; then
+        step "documents" deploy/test-documents.sh
+    else
+        echo "skipping the documents' commands: jq or lz4 is missing; deploy/dependencies.sh --tools installs them"
+    fi
 fi
 if command -v chromium-headless-shell >/dev/null; then
     step "status page in a browser" deploy/test-status-page.sh

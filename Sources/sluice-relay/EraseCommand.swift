@@ -37,7 +37,7 @@ struct EraseCommand: Command {
 
         Examples:
           sluice-relay erase --user-id u-4711 --dry-run
-          printf '%s\\n' u-4711 u-4712 | sluice-relay erase --user-id - --spool /var/lib/sluice
+          printf '%s\\n' u-4711 u-4712 | sluice-relay erase --user-id - --spool /var/lib/sluice/spool
 
         Exit codes: 0 done; 65 done, except that some bytes cannot be searched; 75 a relay is busy with some of it, or
         somebody else edits quarantine: run it again later; 78 there is no spool.
