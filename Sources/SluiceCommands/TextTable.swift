@@ -2,11 +2,11 @@
 
 /// Lays rows out in columns for a terminal.
 package enum TextTable {
-    private static let maximumCellCharacters = 60
+    package static let maximumCellCharacters = 60
 
     /// A line for each row; columns of numbers stand to the right, control characters are escaped.
     package static func lines(_ rows: [[String]]) -> [String] {
-        let cells = rows.map { $0.map(printable) }
+        let cells = rows.map { $0.map { printable($0) } }
         guard let head = cells.first else { return [] }
         let widths = head.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
         let isNumeric = head.indices.map { column in cells.dropFirst().allSatisfy { Int($0[column]) != nil } }
@@ -21,7 +21,7 @@ package enum TextTable {
     }
 
     /// The text without anything that moves the cursor, cut when it is long.
-    package static func printable(_ text: String) -> String {
+    package static func printable(_ text: String, limit: Int = maximumCellCharacters) -> String {
         var line = ""
         for scalar in text.unicodeScalars {
             switch scalar.value {
@@ -29,7 +29,7 @@ package enum TextTable {
                 line += "\\u{\(String(scalar.value, radix: 16))}"
             default: line.unicodeScalars.append(scalar)
             }
-            if line.count > maximumCellCharacters { return String(line.prefix(maximumCellCharacters)) + "…" }
+            if line.count > limit { return String(line.prefix(limit)) + "…" }
         }
         return line
     }

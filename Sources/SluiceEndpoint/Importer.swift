@@ -50,38 +50,22 @@ package struct Importer: ~Copyable {
         named name: String,
         onProgress: (_ bytes: Int, _ events: Int) -> Void
     ) throws {
-        var reader = LineReader(file, maximumLineBytes: judge.limits.maximumBodyBytes)
-        while let line = try reader.next() {
-            if line.isTooLong {
-                tally.add(BatchRefusal(.bodyTooLarge, "the line is too long"), file: name, line: line.number)
-                continue
+        var input = EventInput(file, maximumLineBytes: judge.limits.maximumBodyBytes)
+        try input.read { document, bytesRead in
+            if document.isTooLong {
+                tally.add(BatchRefusal(.bodyTooLarge, "the line is too long"), file: name, line: document.line)
+                return
             }
-            if line.bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
-            if line.number == 1 && !judge.isDocument(line.bytes) {
-                let first = Array(line.bytes)
-                if let whole = try reader.whole(), judge.isDocument(whole) {
-                    try take(whole, name, 1)
-                    break
-                }
-                try takeCopy(first, name)
-                continue
-            }
-            try take(line.bytes, name, line.number)
-            onProgress(reader.bytesRead, tally.total)
+            try take(document.bytes, name, document.line)
+            onProgress(bytesRead, tally.total)
         }
-        onProgress(reader.bytesRead, tally.total)
+        onProgress(input.bytesRead, tally.total)
     }
 
     /// Hands over what is left and waits until everything is durable.
     package mutating func finish() throws(SpoolError) {
         try handOver()
         try writer.flush()
-    }
-
-    private mutating func takeCopy(_ line: [UInt8], _ name: String) throws(SpoolError) {
-        var copy = ByteBuffer(capacity: line.count)
-        copy.append(line)
-        try take(copy.bytes, name, 1)
     }
 
     private mutating func take(_ line: UnsafeRawBufferPointer, _ name: String, _ number: Int) throws(SpoolError) {

@@ -38,6 +38,8 @@ package struct ContractDefinition: Sendable {
         /// Schema versions that the rule is for.
         package var versions: ClosedRange<Int>
         package var summary: String?
+        /// It stands among the common properties, and every event has it that has no rule of its own for the name.
+        package var isCommon = false
     }
 
     package struct Event: Sendable {

@@ -25,7 +25,8 @@ struct ContractReader {
         contract.summary = members["description"].flatMap { text($0, length: 10_000) }
         if let value = members["defaults"] { readDefaults(value) }
         if let value = members["experiments"] { contract.experiments = names(value) }
-        let common = members["common_properties"].map { properties($0) } ?? []
+        var common = members["common_properties"].map { properties($0) } ?? []
+        for index in common.indices { common[index].isCommon = true }
         if let value = required(members, "events") { readEvents(value, common: common) }
         return contract
     }

@@ -58,9 +58,7 @@ struct ImportCommand: Command {
             ])
         }
         // A mistyped name is told before anything is written.
-        for file in files where file != "-" && access(file, R_OK) != 0 {
-            throw SystemError(call: "open", path: file, errno: errno)
-        }
+        try InputFile.check(files)
         let folder = try SpoolFolder.open(configuration.spool.path, role: .writer)
         let writer = SegmentWriter(
             spool: folder,
@@ -107,7 +105,7 @@ struct ImportCommand: Command {
         var before = 0
         for file in files {
             var size = 0
-            try importer.take(try Self.open(file), named: file == "-" ? "standard input" : file) { bytes, events in
+            try importer.take(try InputFile.open(file), named: InputFile.name(of: file)) { bytes, events in
                 size = bytes
                 // How many events there are is not known before the end, but how large the input is.
                 bar.update(done: events, total: total.map { events * max($0, before + bytes) / max(before + bytes, 1) })
@@ -126,18 +124,6 @@ struct ImportCommand: Command {
             total += Int(status.st_size)
         }
         return total
-    }
-
-    /// Opens an input; unlike `File`, it waits for the other end of a pipe.
-    private static func open(_ file: String) throws(SystemError) -> File {
-        let isStandard = file == "-"
-        let name = isStandard ? "standard input" : file
-        let descriptor =
-            isStandard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : Glibc.open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemError(call: "open", path: name, errno: errno) }
-        let opened = File(adopting: descriptor, path: name)
-        if try opened.status().isFolder { throw SystemError(call: "read", path: name, errno: EISDIR) }
-        return opened
     }
 
     private static func text(_ tally: ImportTally, seconds: Double) -> String {

@@ -11,6 +11,8 @@ struct Program {
                 ("serve", ServeCommand.self),
                 ("check", CheckCommand.self),
                 ("health", HealthCommand.self),
+                ("validate", ValidateCommand.self),
+                ("contract infer", ContractInferCommand.self),
                 ("openapi", OpenAPICommand.self),
                 ("import", ImportCommand.self),
             ]

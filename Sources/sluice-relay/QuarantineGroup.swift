@@ -27,7 +27,7 @@ struct QuarantineKey: Hashable {
         var parts = [reason]
         if !event.isEmpty { parts.append("event \(event)") }
         if !release.isEmpty { parts.append("release \(release)") }
-        return parts.map(TextTable.printable).joined(separator: ", ")
+        return parts.map { TextTable.printable($0) }.joined(separator: ", ")
     }
 
     var members: [(name: String, value: JSONLine.Value)] {
