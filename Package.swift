@@ -139,6 +139,14 @@ let package = Package(
             isProgram: true,
             uses: ["CCallRecorder", "SluiceCommands", "SluiceTestSupport", "SpoolModel", "SluiceSystem"]
         ),
+        testing(
+            "SluiceFuzzing",
+            uses: [
+                "SluiceCommands", "SluiceEndpoint", "SluiceEvents", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON",
+                "SluiceRelay", "SluiceServer", "SluiceSpool", "SluiceTestSupport", "SluiceSystem",
+            ]
+        ),
+        testing("sluice-fuzz", isProgram: true, uses: ["SluiceFuzzing", "SluiceSystem"]),
         tests("SpoolModelTests", uses: ["SpoolModel"]),
         tests("SluiceSystemTests", uses: []),
         tests("SluiceJSONTests", uses: ["SluiceJSON"]),
@@ -167,6 +175,7 @@ let package = Package(
             ],
             inputs: ["Inputs"]
         ),
+        tests("SluiceFuzzingTests", uses: ["SluiceFuzzing"], inputs: ["Corpus", "Dictionaries"]),
         tests("IntegrationTests", uses: ["SluiceHTTP", "SluiceJSON", "SluiceSpool"]),
     ],
     swiftLanguageModes: [.v6],

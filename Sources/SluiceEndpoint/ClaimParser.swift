@@ -6,11 +6,14 @@ internal import SluiceSystem
 /// Reads the claims of a token whose signature is verified.
 ///
 /// `@unchecked Sendable`: the parser and the buffer are its own, and it lives behind a lock.
-struct ClaimParser: ~Copyable, @unchecked Sendable {
+package struct ClaimParser: ~Copyable, @unchecked Sendable {
     private let parser = JSONParser(maximumBytes: 16 << 10)
     private var buffer = ByteBuffer()
 
-    mutating func claims(_ json: UnsafeRawBufferPointer, _ rules: TokenRules) throws(TokenFault) -> TokenClaims {
+    package init() {}
+
+    package mutating func claims(_ json: UnsafeRawBufferPointer, _ rules: TokenRules) throws(TokenFault) -> TokenClaims
+    {
         buffer.removeAll()
         buffer.append(json)
         guard let document = try? parser.parse(buffer.bytes), document[0].kind == .object else {  // any fault is one
@@ -75,9 +78,9 @@ struct ClaimParser: ~Copyable, @unchecked Sendable {
 }
 
 /// The rule for ids that stand for a person.
-enum OpaqueID {
+package enum OpaqueID {
     /// 1 to 100 characters of UTF-8 without control characters and `@`.
-    static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
+    package static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
         guard (1...400).contains(bytes.count),
             !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "@") })
         else { return false }

@@ -2,9 +2,9 @@
 internal import SluiceServer
 
 /// What a request says its body is.
-enum MediaType {
+package enum MediaType {
     /// Whether a `Content-Type` is JSON in UTF-8: `application/json` in any case, with `charset=utf-8` or none.
-    static func isJSON(_ value: UnsafeRawBufferPointer) -> Bool {
+    package static func isJSON(_ value: UnsafeRawBufferPointer) -> Bool {
         var parts = Split(value, by: UInt8(ascii: ";"))
         guard let type = parts.next(), type.equalsIgnoringCase("application/json") else { return false }
         while let parameter = parts.next() {
@@ -18,14 +18,14 @@ enum MediaType {
         return true
     }
 
-    enum Coding {
+    package enum Coding: Sendable {
         case identity
         case gzip
         /// Anything else, also two codings on top of each other.
         case unsupported
     }
 
-    static func coding(_ value: UnsafeRawBufferPointer?) -> Coding {
+    package static func coding(_ value: UnsafeRawBufferPointer?) -> Coding {
         guard let value = value?.trimmed, !value.isEmpty else { return .identity }
         if value.equalsIgnoringCase("identity") { return .identity }
         // RFC 9110, section 8.4.1.3: a recipient should consider "x-gzip" to be equivalent to "gzip".
@@ -33,7 +33,7 @@ enum MediaType {
     }
 
     /// The token of `Bearer <token>`; nil for another scheme.
-    static func bearerToken(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    package static func bearerToken(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         let value = value.trimmed
         guard value.count > 7, UnsafeRawBufferPointer(rebasing: value[..<7]).equalsIgnoringCase("bearer ") else {
             return nil

@@ -88,7 +88,8 @@ package struct SpooledRecord {
         guard originIndex != 0,
             let segment = document.value(of: "segment", in: originIndex), document[segment].kind == .string,
             let frame = document.value(of: "frame", in: originIndex).flatMap({ document.integer(document[$0]) }),
-            let index = document.value(of: "index", in: originIndex).flatMap({ document.integer(document[$0]) })
+            let index = document.value(of: "index", in: originIndex).flatMap({ document.integer(document[$0]) }),
+            frame >= 0, index >= 0
         else { return nil }
         return Origin(segment: document.string(document[segment]), frame: frame, index: index)
     }
@@ -114,11 +115,11 @@ package struct SpooledRecord {
 
     private mutating func take(_ name: RecordMember, _ index: Int) throws(RecordError) {
         switch name {
-        case .receivedAt: receivedAt = try integer(index, name)
-        case .timestamp: timestamp = try integer(index, name)
-        case .clientSentAt: clientSentAt = try integer(index, name)
-        case .expiresAt: expiresAt = try integer(index, name)
-        case .replays: replays = try integer(index, name)
+        case .receivedAt: receivedAt = try integer(index, name, Self.times)
+        case .timestamp: timestamp = try integer(index, name, Self.times)
+        case .clientSentAt: clientSentAt = try integer(index, name, Self.times)
+        case .expiresAt: expiresAt = try integer(index, name, Self.times)
+        case .replays: replays = try integer(index, name, 0...1_000_000_000)
         case .timestampCorrected: isTimestampCorrected = document[index].kind == .true
         case .collection: collectionIndex = try check(index, .string, name)
         case .environment: environmentIndex = try check(index, .string, name)
@@ -131,8 +132,15 @@ package struct SpooledRecord {
         }
     }
 
-    private func integer(_ index: Int, _ name: RecordMember) throws(RecordError) -> Int {
-        guard let value = document.integer(document[index]) else {
+    /// Seconds that can be reckoned with: a thousand years before 1970 to the year 11479.
+    private static let times = -31_536_000_000...300_000_000_000
+
+    private func integer(
+        _ index: Int,
+        _ name: RecordMember,
+        _ range: ClosedRange<Int>
+    ) throws(RecordError) -> Int {
+        guard let value = document.integer(document[index]), range.contains(value) else {
             throw RecordError(code: .invalidMember, member: name.text)
         }
         return value

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What is kept of an answer's head, line by line as libcurl hands them over.
-struct HTTPAnswerHead {
+package struct HTTPAnswerHead: Sendable {
     /// The last status line's code: interim answers such as 100 are followed by another head.
-    private(set) var status = 0
-    private(set) var retryAfter: String?
-    private(set) var contentType: String?
-    private(set) var contentCoding: String?
+    package private(set) var status = 0
+    package private(set) var retryAfter: String?
+    package private(set) var contentType: String?
+    package private(set) var contentCoding: String?
     /// The empty line was seen; without it a connection that broke off in the head would pass for an answer.
-    private(set) var isComplete = false
+    package private(set) var isComplete = false
 
     /// Longest value that is kept; the rest of a longer one is cut off.
     private static let maximumValueBytes = 256
 
-    mutating func take(_ line: UnsafeRawBufferPointer) {
+    package init() {}
+
+    package mutating func take(_ line: UnsafeRawBufferPointer) {
         let line = line.trimmingSpaces
         if line.isEmpty {
             isComplete = status >= 200

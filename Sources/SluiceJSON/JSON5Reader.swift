@@ -4,10 +4,20 @@
 struct JSON5Reader {
     private static let maximumDepth = 64
 
+    /// Where the reader is.
+    private struct Place {
+        var position = 0
+        var line = 1
+        var lineStart = 0
+    }
+
     private let text: [UInt8]
-    private var position = 0
-    private var line = 1
-    private var lineStart = 0
+    private var place = Place()
+    private var position: Int {
+        get { place.position }
+        set { place.position = newValue }
+    }
+    private var line: Int { place.line }
 
     init(_ text: [UInt8]) {
         self.text = text
@@ -35,17 +45,13 @@ struct JSON5Reader {
         case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "0")...UInt8(ascii: "9"):
             return JSON5(value: try number(), line: start)
         default:
-            let place = position
+            let start = place
             switch String(decoding: word(), as: UTF8.self) {
-            case "true": return JSON5(value: .boolean(true), line: start)
-            case "false": return JSON5(value: .boolean(false), line: start)
-            case "null": return JSON5(value: .null, line: start)
-            case "Infinity", "NaN":
-                position = place
-                throw failure("a number must be finite")
-            default:
-                position = place
-                throw failure("a value is expected: a string stands in quotes")
+            case "true": return JSON5(value: .boolean(true), line: start.line)
+            case "false": return JSON5(value: .boolean(false), line: start.line)
+            case "null": return JSON5(value: .null, line: start.line)
+            case "Infinity", "NaN": throw failure("a number must be finite", at: start)
+            default: throw failure("a value is expected: a string stands in quotes", at: start)
             }
         }
     }
@@ -57,12 +63,9 @@ struct JSON5Reader {
         while true {
             try skipBlanks()
             if take(UInt8(ascii: "}")) { return members }
-            let start = (position: position, line: line)
+            let start = place
             let key = try self.key()
-            if !keys.insert(Array(key.utf8)).inserted {
-                position = start.position
-                throw failure("the key \(key) stands twice")
-            }
+            if !keys.insert(Array(key.utf8)).inserted { throw failure("the key \(key) stands twice", at: start) }
             try skipBlanks()
             guard take(UInt8(ascii: ":")) else { throw failure("a colon is expected after the key \(key)") }
             members.append(JSON5.Member(key: key, line: start.line, value: try value(depth: depth + 1)))
@@ -113,9 +116,9 @@ struct JSON5Reader {
     // MARK: - Numbers
 
     private mutating func number() throws(JSON5Error) -> JSON5.Value {
-        let start = position
+        let start = place
         while let byte = peek(), Self.mayBeInNumber(byte) { position += 1 }
-        var digits = text[start..<position]
+        var digits = text[start.position..<position]
         var isNegative = false
         if let sign = digits.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
             isNegative = sign == UInt8(ascii: "-")
@@ -133,8 +136,7 @@ struct JSON5Reader {
             let isWhole = digits.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
             if !isWhole, let value = Double(sign + Self.filled(spelling)), value.isFinite { return .number(value) }
         }
-        position = start
-        throw failure("this is no number, or one out of range")
+        throw failure("this is no number, or one out of range", at: start)
     }
 
     private static func mayBeInNumber(_ byte: UInt8) -> Bool {
@@ -184,7 +186,7 @@ struct JSON5Reader {
 
     private mutating func string() throws(JSON5Error) -> String {
         let quote = text[position]
-        let start = position
+        let start = place
         position += 1
         var bytes: [UInt8] = []
         while let byte = peek() {
@@ -199,8 +201,7 @@ struct JSON5Reader {
                 position += 1
             }
         }
-        position = start
-        throw failure("this string has no end")
+        throw failure("this string has no end", at: start)
     }
 
     private mutating func escape(into bytes: inout [UInt8]) throws(JSON5Error) {
@@ -222,11 +223,11 @@ struct JSON5Reader {
         case UInt8(ascii: "1")...UInt8(ascii: "9"): throw failure("\\ may not be followed by a digit")
         case UInt8(ascii: "x"): append(UInt32(try hexadecimal(2)), to: &bytes)
         case UInt8(ascii: "u"): try unicodeEscape(into: &bytes)
-        case 0x0D:
-            if peek() == 0x0A { position += 1 }
-            startLine()
-        case 0x0A: startLine()
-        default: bytes.append(byte)
+        default:
+            position -= 1
+            if takeLineEnd() { return }
+            position += 1
+            bytes.append(byte)
         }
     }
 
@@ -263,12 +264,12 @@ struct JSON5Reader {
 
     private mutating func skipBlanks() throws(JSON5Error) {
         while let byte = peek() {
+            if takeLineEnd() { continue }
             let length = blankLength
             if length > 0 {
                 position += length
-                if byte == 0x0A || (byte == 0x0D && peek() != 0x0A) || byte == 0xE2 { startLine() }
             } else if byte == UInt8(ascii: "/"), position + 1 < text.count, text[position + 1] == UInt8(ascii: "/") {
-                while let byte = peek(), byte != 0x0A, byte != 0x0D { position += 1 }
+                while peek() != nil, lineEndLength == 0 { position += 1 }
             } else if byte == UInt8(ascii: "/"), position + 1 < text.count, text[position + 1] == UInt8(ascii: "*") {
                 try skipComment()
             } else {
@@ -278,15 +279,32 @@ struct JSON5Reader {
     }
 
     private mutating func skipComment() throws(JSON5Error) {
-        let start = (position: position, line: line, lineStart: lineStart)
+        let start = place
         position += 2
         while let byte = peek() {
+            if takeLineEnd() { continue }
             position += 1
-            if byte == 0x0A { startLine() }
             if byte == UInt8(ascii: "*") && take(UInt8(ascii: "/")) { return }
         }
-        (position, line, lineStart) = start
-        throw failure("this comment has no end")
+        throw failure("this comment has no end", at: start)
+    }
+
+    /// Bytes of the end of a line that stands here; the specification knows U+2028 and U+2029 too.
+    private var lineEndLength: Int {
+        switch text[position] {
+        case 0x0A: return 1
+        case 0x0D: return follows([0x0A]) ? 2 : 1
+        case 0xE2: return follows([0x80, 0xA8]) || follows([0x80, 0xA9]) ? 3 : 0
+        default: return 0
+        }
+    }
+
+    private mutating func takeLineEnd() -> Bool {
+        guard position < text.count, lineEndLength > 0 else { return false }
+        position += lineEndLength
+        place.line += 1
+        place.lineStart = position
+        return true
     }
 
     /// Bytes of the blank that stands here: JSON's, and the ones that JSON5 adds.
@@ -312,13 +330,9 @@ struct JSON5Reader {
         return true
     }
 
-    private mutating func startLine() {
-        line += 1
-        lineStart = position
-    }
-
-    private func failure(_ reason: String) -> JSON5Error {
-        JSON5Error(line: line, column: position - lineStart + 1, reason: reason)
+    private func failure(_ reason: String, at place: Place? = nil) -> JSON5Error {
+        let place = place ?? self.place
+        return JSON5Error(line: place.line, column: place.position - place.lineStart + 1, reason: reason)
     }
 }
 

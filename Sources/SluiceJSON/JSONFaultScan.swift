@@ -186,8 +186,9 @@ struct JSONFaultScan {
             let byte = bytes[position]
             if byte == UInt8(ascii: "\"") {
                 opened = opened == nil ? position : nil
-            } else if opened != nil, byte == UInt8(ascii: "\\") {
-                position += 1
+            } else if byte == UInt8(ascii: "\\") {
+                // To simdjson a backslash escapes what follows, outside strings too, but for a control character.
+                if position + 1 < bytes.count, bytes[position + 1] >= 0x20 { position += 1 }
             } else if opened != nil, byte < 0x20, code == .controlCharacter {
                 return position
             }

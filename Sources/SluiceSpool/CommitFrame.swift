@@ -29,14 +29,14 @@ struct CommitFrame {
         self.dataChecksum = dataChecksum
     }
 
-    /// Reads a frame that verified; nil when its times are the wrong way round.
+    /// Reads a frame that verified; nil when its times are the wrong way round or out of all range.
     init?(verified frame: UnsafeRawBufferPointer) {
         records = Int(frame.u32(at: 12))
         dataBytes = Int(frame.u32(at: 16))
         contentBytes = Int(frame.u32(at: 20))
         let first = Int(Int64(bitPattern: frame.u64(at: 24)))
         let last = Int(Int64(bitPattern: frame.u64(at: 32)))
-        guard first <= last else { return nil }
+        guard first <= last, SegmentTotals.times.contains(first), SegmentTotals.times.contains(last) else { return nil }
         receivedAt = first...last
         dataChecksum = frame.u64(at: 40)
     }

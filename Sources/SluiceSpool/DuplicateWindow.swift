@@ -127,6 +127,8 @@ package final class DuplicateWindow: @unchecked Sendable {
             }
             index = layout.next(index)
         }
+        // A run this long is a table fuller than its count says: counted all the same, it comes to its end sometime.
+        _ = sluice_add_u64(memory + DuplicateLayout.countOffset(generation), 1)
     }
 
     /// Clears the older generation and makes it the newer; whoever finds another at it goes on meanwhile.
@@ -148,8 +150,11 @@ package final class DuplicateWindow: @unchecked Sendable {
     /// Entries in both generations, about.
     package var count: Int {
         let generation = sluice_load_acquire_u64(memory + DuplicateLayout.generationOffset)
-        return Int(sluice_load_relaxed_u64(memory + DuplicateLayout.countOffset(generation)))
-            + Int(sluice_load_relaxed_u64(memory + DuplicateLayout.countOffset(generation &+ 1)))
+        return [generation, generation &+ 1].reduce(0) { sum, generation in
+            // The file may say anything.
+            let count = sluice_load_relaxed_u64(memory + DuplicateLayout.countOffset(generation))
+            return sum + Int(min(count, UInt64(layout.slots)))
+        }
     }
 
     /// Writes the window to disk, which may take a second; needed only to remember through a loss of power.

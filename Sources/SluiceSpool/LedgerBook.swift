@@ -21,6 +21,10 @@ package struct LedgerBook: Sendable {
     package private(set) var invalidLines = 0
     package private(set) var firstInvalidOffset: Int?
 
+    /// How far the ledger has been read.
+    private enum Part { case beginning, marks, lines }
+    private var part = Part.beginning
+
     package struct Sealed: Hashable, Sendable {
         package var records: Int
         package var isExact: Bool
@@ -45,7 +49,17 @@ package struct LedgerBook: Sendable {
         if firstInvalidOffset == nil { firstInvalidOffset = offset }
     }
 
-    mutating func take(_ event: LedgerEvent, at seconds: Int) {
+    /// Takes a line.
+    ///
+    /// - Returns: false for sums and writers' marks that do not stand at the ledger's beginning, where folding puts them:
+    ///   anywhere else they would count what was counted.
+    @discardableResult
+    mutating func take(_ event: LedgerEvent, at seconds: Int) -> Bool {
+        switch (event, part) {
+        case (.totals, .beginning), (.writer, .beginning), (.writer, .marks): part = .marks
+        case (.totals, _), (.writer, _): return false
+        default: part = .lines
+        }
         newestAt = max(newestAt, seconds)
         switch event {
         case .sealed(let sealed): take(sealed)
@@ -55,6 +69,7 @@ package struct LedgerBook: Sendable {
         case .totals(let sums): take(sums)
         case .writer(let mark): writers[mark.writer] = mark
         }
+        return true
     }
 
     private mutating func take(_ sealed: SealedSegment) {

@@ -29,6 +29,31 @@ package enum LedgerEvent: Hashable, Sendable {
     }
 }
 
+extension LedgerEvent {
+    /// The most records that a line about one segment may tell of: far more than fit into one, and few enough for the
+    /// sum over every line of a ledger.
+    private static let mostRecords = 1_000_000_000_000
+    /// The same for each sum of lines that were folded, of which a ledger has one line.
+    private static let mostInTotals = 100_000_000_000_000_000
+
+    /// Whether its numbers can be added up without end; any others were not written by a program of ours.
+    var canBeCounted: Bool {
+        switch self {
+        case .sealed(let line): line.records <= Self.mostRecords
+        case .finished(let line):
+            line.counts.all.allSatisfy { $0 <= Self.mostRecords } && line.tornTails <= Self.mostRecords
+        case .moved(let move): move.taken <= Self.mostRecords && move.restRecords <= Self.mostRecords
+        case .totals(let sums):
+            (sums.counts.all + [
+                sums.accepted, sums.tornTails, sums.segments, sums.takenFromQuarantine, sums.forgottenWriters,
+                sums.keptBytes,
+            ]).allSatisfy { $0 <= Self.mostInTotals }
+        case .writer(let mark): mark.next < .max
+        case .audit: true
+        }
+    }
+}
+
 package struct SealedSegment: Hashable, Sendable {
     package var segment: SegmentName
     package var records: Int

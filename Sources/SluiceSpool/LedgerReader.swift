@@ -92,8 +92,11 @@ struct LedgerReader: Sendable {
             if length > 0 {
                 switch LedgerText.parse(UnsafeRawBufferPointer(start: base + start, count: length)) {
                 case .event(let event, let seconds):
-                    book.take(event, at: seconds)
-                    visit(event, seconds)
+                    if book.take(event, at: seconds) {
+                        visit(event, seconds)
+                    } else {
+                        book.noteInvalidLine(at: offset + start)
+                    }
                 case .unknownKind: break
                 case .invalid: book.noteInvalidLine(at: offset + start)
                 }

@@ -121,7 +121,7 @@ enum LedgerText {
         var fields = LedgerFields(content)
         guard let seconds = fields.next()?.integer, let kind = fields.next() else { return .invalid }
         guard let event = event(kind, &fields) else { return .unknownKind }
-        return .event(event, at: seconds)
+        return event.canBeCounted ? .event(event, at: seconds) : .invalid
     }
 
     /// - Returns: nil for a kind or a form that this version does not know.
@@ -195,6 +195,7 @@ enum LedgerText {
 
     private static func writer(_ fields: inout LedgerFields) -> LedgerEvent? {
         var mark = WriterMark(writer: 0, next: 0, lastMilliseconds: 0)
+        var end: UInt64 = 0
         while let field = fields.next() {
             if let value = field.value(of: "id") {
                 guard let writer = UInt64(value.text, radix: 16) else { return nil }
@@ -209,9 +210,11 @@ enum LedgerText {
                 let bounds = value.text.split(separator: "-").compactMap { UInt64($0) }
                 guard bounds.count == 2, bounds[0] < bounds[1] else { return nil }
                 mark.missing.insert(contentsOf: bounds[0]..<bounds[1])
+                end = max(end, bounds[1])
             }
         }
-        return .writer(mark)
+        // What is missing lies before what was seen.
+        return end <= mark.next ? .writer(mark) : nil
     }
 }
 

@@ -55,6 +55,9 @@ package struct OutcomeCounts: Hashable, Sendable {
         }
     }
 
+    /// Each of them.
+    var all: [Int] { [delivered, duplicate, expired, discarded, erased, quarantined, damaged] }
+
     /// All of them.
     package var total: Int { gone + quarantined + damaged }
 

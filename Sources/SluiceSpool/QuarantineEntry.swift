@@ -134,8 +134,11 @@ package struct QuarantineItem {
     /// Records that it stands for.
     package let records: Int
 
+    /// The most records that one entry is believed to stand for.
+    package static let mostRecords = 1_000_000_000_000
+
     /// - Returns: nil when the line is no entry.
-    init?(file: SegmentName, line: UnsafeRawBufferPointer, document: JSONDocument) {
+    package init?(file: SegmentName, line: UnsafeRawBufferPointer, document: JSONDocument) {
         guard let origin = document.value(of: "origin", in: 0).flatMap({ RecordOrigin(document, at: $0) }),
             let reason = document.value(of: "reason", in: 0), document[reason].kind == .string
         else { return nil }
@@ -154,7 +157,8 @@ package struct QuarantineItem {
         } else {
             guard document.value(of: "offset", in: 0) != nil else { return nil }
             recordToken = nil
-            records = max(0, document.value(of: "records", in: 0).flatMap { document.integer(document[$0]) } ?? 0)
+            let lost = document.value(of: "records", in: 0).flatMap { document.integer(document[$0]) } ?? 0
+            records = min(max(0, lost), Self.mostRecords)
         }
     }
 

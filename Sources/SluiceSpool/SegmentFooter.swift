@@ -35,14 +35,20 @@ package struct SegmentFooter: Hashable, Sendable {
         self.removedNames = removedNames
     }
 
-    /// Reads a frame that verified; nil when a member is missing.
+    /// The most records and bytes that a footer is believed; the sum over all segments of a spool is still a number.
+    private static let mostRecords = 1_000_000_000_000
+    private static let mostBytes = 1_000_000_000_000_000
+
+    /// Reads a frame that verified; nil when a member is missing or no writer's.
     init?(verified frame: UnsafeRawBufferPointer) {
         guard let records = frame.number(after: #""records":"#),
             let frames = frame.number(after: #""frames":"#),
             let contentBytes = frame.number(after: #","bytes":"#),
             let fileBytes = frame.number(after: #""file_bytes":"#),
             let first = frame.number(after: #""first_received_at":"#),
-            let last = frame.number(after: #""last_received_at":"#), first <= last
+            let last = frame.number(after: #""last_received_at":"#), first <= last,
+            max(records, frames) <= Self.mostRecords, max(contentBytes, fileBytes) <= Self.mostBytes,
+            SegmentTotals.times.contains(last)
         else { return nil }
         self.init(
             records: records,

@@ -31,7 +31,7 @@ package struct SegmentHeader: Hashable, Sendable {
         guard let version = frame.number(after: #","version":"#),
             let name = frame.text(after: #","segment":""#).flatMap({ SegmentName(parsing: $0) }),
             let host = frame.text(after: #","host":""#),
-            let createdAt = frame.number(after: #","created_at":"#)
+            let createdAt = frame.number(after: #","created_at":"#), SegmentTotals.times.contains(createdAt)
         else { return nil }
         self.init(name: name, host: host, createdAt: createdAt, version: version)
     }

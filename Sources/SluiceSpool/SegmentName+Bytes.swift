@@ -31,6 +31,7 @@ extension SegmentName {
             guard digit < 10, !tooLarge, !carried else { return nil }
             sequence = sum
         }
+        guard sequence < Self.sequenceLimit else { return nil }
         self.init(millisecondsSince1970: milliseconds, writer: writer, sequence: sequence)
     }
 

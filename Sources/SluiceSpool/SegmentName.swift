@@ -14,6 +14,9 @@ package struct SegmentName: Hashable, Comparable, Sendable, CustomStringConverti
     /// One past the last time that thirteen digits can name.
     package static let millisecondsLimit = 10_000_000_000_000
 
+    /// One past the last sequence: far beyond what a writer can come to, and still a number to add one to.
+    package static let sequenceLimit: UInt64 = 1 << 63
+
     /// When the segment was begun; never goes back within a writer.
     package let millisecondsSince1970: Int
     /// 64 random bits for each start of a writing process.
@@ -26,6 +29,7 @@ package struct SegmentName: Hashable, Comparable, Sendable, CustomStringConverti
             (0..<Self.millisecondsLimit).contains(millisecondsSince1970),
             "a segment's time has thirteen digits"
         )
+        precondition(sequence < Self.sequenceLimit, "no writer comes so far")
         self.millisecondsSince1970 = millisecondsSince1970
         self.writer = writer
         self.sequence = sequence
@@ -61,7 +65,7 @@ package struct SegmentName: Hashable, Comparable, Sendable, CustomStringConverti
             let milliseconds = Self.decimal(bytes[start..<start + 13]),
             let writer = Self.hexadecimal(bytes[start + 14..<start + 30]),
             let sequence = Self.decimal(bytes[(start + 31)...]),
-            bytes[start + 31] != UInt8(ascii: "0") || bytes.count == 32
+            bytes[start + 31] != UInt8(ascii: "0") || bytes.count == 32, sequence < Self.sequenceLimit
         else { return nil }
         self.init(millisecondsSince1970: Int(milliseconds), writer: writer, sequence: sequence)
     }

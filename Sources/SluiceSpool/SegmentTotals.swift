@@ -2,6 +2,9 @@
 
 /// What a segment holds, counted as it is written or read.
 package struct SegmentTotals: Hashable, Sendable {
+    /// Seconds that a record can have been received at, and that can be reckoned with.
+    static let times = -31_536_000_000...300_000_000_000
+
     package var records = 0
     /// Data frames.
     package var frames = 0

@@ -69,8 +69,11 @@ package struct CalendarTime: Hashable, Sendable {
         return text + "Z"
     }
 
-    /// `2026-11-30T06:19:03Z`.
-    package static func text(seconds: Int) -> String { text(milliseconds: Int64(seconds) * 1000, fraction: false) }
+    /// `2026-11-30T06:19:03Z`; what four digits of a year cannot tell becomes the nearest moment that they can.
+    package static func text(seconds: Int) -> String {
+        let told = min(max(seconds, -62_167_219_200), 253_402_300_799)
+        return text(milliseconds: Int64(told) * 1000, fraction: false)
+    }
 
     private struct Scanner {
         var rest: ArraySlice<UInt8>

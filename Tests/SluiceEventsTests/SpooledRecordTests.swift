@@ -65,6 +65,12 @@ struct SpooledRecordTests {
         (#"{"received_at":1,"collection":"c","timestamp":1,"trusted":{}}"#, .missingMember, "envelope"),
         (#"{"received_at":"1"}"#, .invalidMember, "received_at"),
         (#"{"received_at":1.0}"#, .invalidMember, "received_at"),
+        (#"{"received_at":9223372036854775807}"#, .invalidMember, "received_at"),
+        (#"{"timestamp":-9223372036854775808}"#, .invalidMember, "timestamp"),
+        (#"{"client_sent_at":300000000001}"#, .invalidMember, "client_sent_at"),
+        (#"{"expires_at":9000000000000000000}"#, .invalidMember, "expires_at"),
+        (#"{"replays":9223372036854775807}"#, .invalidMember, "replays"),
+        (#"{"replays":-1}"#, .invalidMember, "replays"),
         (#"{"collection":null}"#, .invalidMember, "collection"),
         (#"{"envelope":[]}"#, .invalidMember, "envelope"),
         (
@@ -78,5 +84,15 @@ struct SpooledRecordTests {
     ])
     func `what is no record is named`(line: String, code: RecordError.Code, member: String) {
         #expect(throws: RecordError(code: code, member: member)) { try reading(line) { _ in } }
+    }
+
+    @Test(arguments: [
+        #"{"segment":"s","frame":-1,"index":0}"#, #"{"segment":"s","frame":0,"index":-1}"#,
+        #"{"segment":7,"frame":0,"index":0}"#, "{}",
+    ])
+    func `an origin that is no place is none`(origin: String) throws {
+        try reading(full.replacing(#"{"segment":"s-1","frame":70,"index":3}"#, with: origin)) {
+            #expect($0.origin == nil)
+        }
     }
 }

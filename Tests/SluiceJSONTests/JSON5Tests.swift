@@ -25,7 +25,9 @@ struct JSON5Tests {
         ("[+1,-2,.5,5.,0x1F,-0xff,1e3,1.5E-2,0]", "[1,-2,0.5,5.0,31,-255,1000.0,0.015,0]"),
         (#"'it\'s "x" \x41\u00e9\uD83D\uDE00\v\0'"#, #""it\'s \"x\" Aé😀\u{0B}\0""#), ("'a\\\nb\\\r\nc'", "\"abc\""),
         ("\u{FEFF}\u{A0}\u{2028}true\u{3000}", "true"), (#""\q""#, "\"q\""),
-        ("9223372036854775807", "9223372036854775807"),
+        ("9223372036854775807", "9223372036854775807"), ("1 // a\u{2028}", "1"),
+        ("{a:1 // a\u{2029}, b:2}", "{a:1,b:2}"),
+        ("'a\\\u{2028}b'", "\"ab\""),
     ])
     func `what the specification allows is read`(text: String, value: String) throws {
         #expect(plain(try parse(text)) == value)
@@ -40,7 +42,8 @@ struct JSON5Tests {
         ("NaN", 1, 1),
         ("1e999", 1, 1), ("9223372036854775808", 1, 1), (#"'\u12'"#, 1, 4), (#"'\uD800'"#, 1, 8), (#"'\01'"#, 1, 4),
         ("{1a:2}", 1, 4),
-        ("{a:1,\n\n\"a\":2}", 3, 1), ("\u{1}", 1, 1),
+        ("{a:1,\n\n\"a\":2}", 3, 1), ("{a:1,\n 'a\\\n':2}", 2, 2), ("{a:\n  'b\\\nc", 2, 3), ("[\r/*\n", 2, 1),
+        ("[\u{2029}x", 2, 1), ("\u{1}", 1, 1),
     ])
     func `a fault is told with its place`(text: String, line: Int, column: Int) throws {
         let error = #expect(throws: JSON5Error.self) { try parse(text) }
@@ -62,12 +65,13 @@ struct JSON5Tests {
     }
 
     @Test func `lines are those of keys and values`() throws {
-        guard case .object(let members) = try parse("{\r\n a: 1, // x\n\n b:\n  [],\r c: 2}").value else {
+        guard case .object(let members) = try parse("{\r\n a: 1, // x\n\n b:\n  [],\r c: 2,/*\r\r\n*/ d: '\\\r'}").value
+        else {
             Issue.record("no object")
             return
         }
-        #expect(members.map(\.line) == [2, 4, 6])
-        #expect(members.map(\.value.line) == [2, 5, 6])
+        #expect(members.map(\.line) == [2, 4, 6, 8])
+        #expect(members.map(\.value.line) == [2, 5, 6, 8])
     }
 
     @Test(arguments: UInt64(1)...200)

@@ -146,6 +146,45 @@ struct LedgerTests {
         #expect(book.invalidLines == 0)
     }
 
+    /// Lines with their checksums, as nobody but a program of ours should write them.
+    private func signed(_ lines: [String]) -> [UInt8] {
+        lines.flatMap { line -> [UInt8] in
+            let sum = line.withBytes { Checksum.xxh3($0) }
+            return Array("\(line) \(SegmentName.writerText(sum))\n".utf8)
+        }
+    }
+
+    @Test func `numbers that cannot be added up make a line invalid`() throws {
+        let huge = "999999999999999999"
+        try overwrite(
+            signed([
+                "1796000000 totals accepted=\(huge)", "1796000000 sealed \(fixture.name(0).text) records=\(huge)",
+                "1796000000 finished \(fixture.name(1).text) damaged=\(huge)",
+                "1796000000 discard \(fixture.name(2).text) records=\(huge)",
+                "1796000000 sealed \(fixture.name(3).text) records=4",
+            ])
+        )
+        let book = try book()
+        #expect(book.totals.accepted == 4 && book.totals.takenFromQuarantine == 0 && book.strays.isEmpty)
+        #expect(book.invalidLines == 4)
+    }
+
+    @Test func `sums and writers' marks count at the ledger's beginning only`() throws {
+        let head = [
+            "1796000000 totals accepted=7 delivered=7", "1796000000 writer id=0000000000000009 next=4 missing=1-2",
+        ]
+        try overwrite(signed(head + head + ["1796000000 sealed \(fixture.name(3).text) records=4"] + head))
+        let book = try book()
+        #expect(book.totals.accepted == 11 && book.totals.counts.delivered == 7)
+        #expect(book.writers[9]?.next == 4)
+        #expect(book.invalidLines == 3)
+    }
+
+    @Test func `a mark whose gaps lie behind its end is of no version`() throws {
+        try overwrite(signed(["1796000000 writer id=0000000000000009 next=4 missing=3-5"]))
+        #expect(try book().writers.isEmpty)
+    }
+
     @Test func `gaps in a writer's sequence are known`() throws {
         let events = [0, 1, 4, 3, 9].map { LedgerEvent.sealed(fixture.name($0), records: 1) }
         try ledger.append(events)

@@ -4,7 +4,7 @@ import Testing
 
 struct SegmentNameTests {
     @Test(arguments: [
-        "1796000000000-00000000000000ff-0", "0000000000007-0123456789abcdef-18446744073709551615",
+        "1796000000000-00000000000000ff-0", "0000000000007-0123456789abcdef-9223372036854775807",
     ])
     func `a name and its text are one to one`(text: String) throws {
         let name = try #require(SegmentName(parsing: text))
