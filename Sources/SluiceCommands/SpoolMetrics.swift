@@ -114,8 +114,7 @@ package final class SpoolMetrics: Sendable {
             $0.status.gate?.haltedReason == nil ? 0 : 1
         }
         gauge(registry, "closed_seconds", "Seconds until the destination is tried again, as the gate file says.") {
-            let until = $0.status.gate?.closedUntilMilliseconds ?? 0
-            return max(0, Double(until - $0.status.takenAtMilliseconds) / 1000)
+            Double($0.status.gate?.remainingMilliseconds(at: $0.status.takenAtMilliseconds) ?? 0) / 1000
         }
     }
 

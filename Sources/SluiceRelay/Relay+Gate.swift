@@ -32,8 +32,7 @@ extension Relay {
         let closure = Destination.Closure(
             kind: Self.kind(of: gate),
             reason: gate.haltedReason ?? gate.reason,
-            // Never longer than the longest pause that anybody may ask for, whatever a stepped clock makes of it.
-            until: now + min(max(gate.closedUntilMilliseconds - wall, 0), 3_600_000) * 1_000_000,
+            until: now + gate.remainingMilliseconds(at: wall) * 1_000_000,
             attempt: max(1, gate.consecutiveFailures)
         )
         let before = destination.closure
@@ -95,6 +94,7 @@ extension Relay {
                 if destination.hasTakenRecords { gate.hasDelivered = true }
                 if change == .untouched || (change == .closedAtLeast && gate.closedUntilMilliseconds > until) { return }
                 gate.closedUntilMilliseconds = until
+                gate.closedAtMilliseconds = until == 0 ? 0 : wall
                 gate.consecutiveFailures = closure?.attempt ?? 0
                 gate.haltedReason = closure.flatMap { $0.isHalt ? $0.reason : nil }
                 gate.reason = closure.map { $0.kind == .massRejection ? $0.kind.rawValue : $0.reason } ?? ""

@@ -60,8 +60,7 @@ extension Relay {
         switch try cursor.next() {
         case .record(let line, let frameOffset, let index):
             if let outcome = segment.progress.resolved.outcome(frame: frameOffset, index: index) {
-                segment.counts[outcome] += 1
-                return
+                return segment.meet(outcome)
             }
             segment.unresolved += 1
             stage(line, slot: segment.slot, frameOffset: frameOffset, index: index)
@@ -97,7 +96,8 @@ extension Relay {
             let spooled = try SpooledRecord(try parser.parse(line))
             let origin = origin(of: spooled, record)
             // Put into quarantine by a claim that ended before it could note so.
-            if let quarantine = segments[Int(slot)]?.quarantine, quarantine.contains(origin) {
+            if let segment = segments[Int(slot)], segment.quarantine?.contains(origin) == true {
+                segment.metInQuarantine += 1
                 return resolve(record, .quarantined)
             }
             if isErased(spooled) { return resolve(record, .erased) }

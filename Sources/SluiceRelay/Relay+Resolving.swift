@@ -238,26 +238,32 @@ extension Relay {
         guard let sealed = try sealedRecords(of: segment) else { return }
         // Quarantine must not rest on a count that a loss of power can still take away.
         if sealed.isExact { try ledger.sync() }
+        segment.countUnread()
         let path = worker.path(of: segment.name)
         try segment.damage.saveBytes(from: path, of: segment.name, in: folder)
         let assessment = segment.damage.assess(
             segment: segment.name,
             sealedRecords: sealed.isExact ? sealed.records : nil,
             readableRecords: segment.counts.total + segment.unresolved,
+            resolved: segment.resolvedEarlier,
+            known: segment.quarantine?.earlierDamage ?? [:],
             fileBytes: fileBytes,
             at: clock.wallSeconds
         )
-        guard !assessment.entries.isEmpty else { return }
-        let writer = try quarantineWriter(of: segment)
-        for entry in assessment.entries { writer.append(entry, record: nil) }
+        let ranges = max(segment.damage.ranges.count, assessment.entries.count)
+        guard ranges > 0 || assessment.damagedRecords > 0 else { return }
+        if !assessment.entries.isEmpty {
+            let writer = try quarantineWriter(of: segment)
+            for entry in assessment.entries { writer.append(entry, record: nil) }
+        }
         segment.tornTails = assessment.tornTails
         segment.counts.damaged += assessment.damagedRecords
         summary.counts.damaged += assessment.damagedRecords
         let metadata: Logger.Metadata = [
             "segment.name": .string(segment.name.text), "records": .integer(assessment.damagedRecords),
-            "ranges": .integer(assessment.entries.count),
+            "ranges": .integer(ranges),
         ]
-        if assessment.damagedRecords > 0 || assessment.tornTails < assessment.entries.count {
+        if assessment.damagedRecords > 0 || assessment.tornTails < ranges {
             summary.metDamage = true
             logger.error("Damage in a segment: what cannot be read is in quarantine", metadata: metadata)
         } else {

@@ -28,6 +28,8 @@ package struct Gate: Hashable, Sendable {
     package var destination: UInt64
     /// Unix milliseconds until which nothing is sent; 0 when the road is open.
     package var closedUntilMilliseconds: Int64
+    /// When that was written, by the same clock; 0 when it is not known.
+    package var closedAtMilliseconds: Int64 = 0
     /// Why it is closed; empty when it is open.
     package var reason: String
     /// Failed requests without a success since.
@@ -57,6 +59,15 @@ package struct Gate: Hashable, Sendable {
 
     /// Whether nothing may be sent at this moment.
     package func isClosed(atMilliseconds now: Int64) -> Bool { closedUntilMilliseconds > now }
+
+    /// Milliseconds for which nothing may be sent from this moment on.
+    ///
+    /// Never more than were asked for when the road was closed: the clock of whoever closed it may be another, or may have
+    /// been stepped since. Never more than an hour either, the longest pause that anybody may ask for.
+    package func remainingMilliseconds(at now: Int64) -> Int64 {
+        let asked = closedAtMilliseconds > 0 ? closedUntilMilliseconds - closedAtMilliseconds : .max
+        return max(0, min(closedUntilMilliseconds - now, asked, 3_600_000))
+    }
 }
 
 // MARK: Text
@@ -74,6 +85,10 @@ extension Gate {
         buffer.append(SegmentName.writerText(destination))
         buffer.append(#"","closed_until_ms":"#)
         buffer.append(decimal: Int(closedUntilMilliseconds))
+        if closedAtMilliseconds > 0 {
+            buffer.append(#","closed_at_ms":"#)
+            buffer.append(decimal: Int(closedAtMilliseconds))
+        }
         buffer.append(#","reason":"#)
         buffer.append(jsonString: Self.shortened(reason))
         buffer.append(#","consecutive_failures":"#)
@@ -168,6 +183,8 @@ extension Gate {
             hasDelivered: document[hasDelivered].kind == .true,
             haltedReason: halted
         )
+        let closedAt = document.value(of: "closed_at_ms", in: 0).flatMap { document.integer(document[$0]) }
+        closedAtMilliseconds = Int64(max(0, closedAt ?? 0))
         suspects = Self.suspects(document)
     }
 }

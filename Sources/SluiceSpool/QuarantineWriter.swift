@@ -23,6 +23,10 @@ package final class QuarantineWriter {
     private var pending = ByteBuffer(capacity: 1024)
     private var usage: (bytes: Int, at: Int)?
     private var nextSequence: UInt64 = 0
+    /// Records that an earlier claim of the segment has put here, by their origins.
+    package private(set) var earlierRecords: [RecordOrigin] = []
+    /// Ranges of bytes that an earlier claim could not read, with their records.
+    package private(set) var earlierDamage: [RecordOrigin: Int] = [:]
     /// Records in entries of this claim that are durable.
     package private(set) var durableRecords = 0
     private var pendingRecords = 0
@@ -55,7 +59,13 @@ package final class QuarantineWriter {
             let synced = try spoolCall { () throws(SystemError) in try File(opening: found.path, O_RDWR) }
             try spoolCall { () throws(SystemError) in try synced.sync() }
             try folder.read(found) { (item) throws(SpoolError) in
-                if known.insert(item.origin).inserted { durableRecords += item.records }
+                guard known.insert(item.origin).inserted else { return }
+                durableRecords += item.records
+                if item.entry.damage != nil {
+                    earlierDamage[item.origin] = item.records
+                } else {
+                    earlierRecords.append(item.origin)
+                }
             }
         }
         try spoolCall { () throws(SystemError) in try FileSystem.syncFolder(spool.quarantine) }

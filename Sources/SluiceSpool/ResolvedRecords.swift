@@ -60,6 +60,17 @@ package struct ResolvedRecords: Hashable, Sendable {
         return runs[start..<end]
     }
 
+    /// Number of records of the frames that begin in a range of the file.
+    package func count(inBytes range: Range<Int>) -> Int {
+        var index = position(frame: range.lowerBound, index: 0)
+        var count = 0
+        while index < runs.count, runs[index].frame < range.upperBound {
+            count += runs[index].count
+            index += 1
+        }
+        return count
+    }
+
     /// Adds a run; the part of it that is resolved already stays as it is.
     package mutating func insert(_ entry: ProgressEntry) {
         var first = entry.first

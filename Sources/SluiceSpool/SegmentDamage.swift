@@ -42,18 +42,36 @@ package struct SegmentDamage: Hashable, Sendable {
     /// tail costs nothing unless sealed records are missing.
     ///
     /// * `sealedRecords`: what the `sealed` line says, if the writer counted it; else nil.
-    /// * `readableRecords`: records that could be read, whatever became of them.
+    /// * `readableRecords`: records that could be read, whatever became of them, and those that came to an outcome while
+    ///   they still could.
+    /// * `resolved`: what an earlier claim has resolved, in the bytes that can no longer be read too.
+    /// * `known`: entries about damage that an earlier claim left in quarantine, with their records; they stay as they are.
     /// * `fileBytes`: the segment's length, where what is missing without a trace is entered.
     package func assess(
         segment: SegmentName,
         sealedRecords: Int?,
         readableRecords: Int,
+        resolved: ResolvedRecords = ResolvedRecords(),
+        known: [RecordOrigin: Int] = [:],
         fileBytes: Int,
         at seconds: Int
     ) -> Assessment {
-        var counted = ranges
-        let declared = ranges.reduce(0) { $0 + ($1.isTornTail ? 0 : $1.declaredRecords ?? 0) }
-        var missing = sealedRecords.map { max(0, $0 - readableRecords) } ?? declared
+        var result = Assessment(entries: [], damagedRecords: known.values.reduce(0, +), tornTails: 0)
+        let found = ranges.compactMap { range -> Range? in
+            if let records = known[origin(of: range, segment)] {
+                if range.isTornTail && records == 0 { result.tornTails += 1 }
+                return nil
+            }
+            var range = range
+            let bytes = range.offset..<range.offset + range.length
+            if let declared = range.declaredRecords {
+                range.declaredRecords = max(0, declared - resolved.count(inBytes: bytes))
+            }
+            return range
+        }
+        var counted = found
+        let declared = found.reduce(0) { $0 + ($1.isTornTail ? 0 : $1.declaredRecords ?? 0) }
+        var missing = sealedRecords.map { max(0, $0 - readableRecords - result.damagedRecords) } ?? declared
         for index in counted.indices {
             let records = counted[index].isTornTail ? 0 : min(missing, counted[index].declaredRecords ?? 0)
             counted[index].declaredRecords = records
@@ -63,18 +81,21 @@ package struct SegmentDamage: Hashable, Sendable {
             if counted.isEmpty {
                 counted.append(Range(offset: fileBytes, length: 0, declaredRecords: 0, isTornTail: false))
             }
-            let unknown = ranges.lastIndex { $0.isTornTail } ?? ranges.lastIndex { $0.declaredRecords == nil }
+            let unknown = found.lastIndex { $0.isTornTail } ?? found.lastIndex { $0.declaredRecords == nil }
             let index = unknown ?? counted.count - 1
             counted[index].declaredRecords = (counted[index].declaredRecords ?? 0) + missing
             counted[index].isTornTail = false
         }
-        var result = Assessment(entries: [], damagedRecords: 0, tornTails: 0)
         for range in counted {
             result.damagedRecords += range.declaredRecords ?? 0
             if range.isTornTail { result.tornTails += 1 }
             result.entries.append(entry(for: range, of: segment, at: seconds))
         }
         return result
+    }
+
+    private func origin(of range: Range, _ segment: SegmentName) -> RecordOrigin {
+        RecordOrigin(segment: segment, frame: range.offset, index: 0)
     }
 
     private func entry(for range: Range, of segment: SegmentName, at seconds: Int) -> QuarantineEntry {
@@ -85,7 +106,7 @@ package struct SegmentDamage: Hashable, Sendable {
             detail: range.isTornTail
                 ? "the segment ends inside a frame that was never acknowledged"
                 : range.length > 0 ? "these bytes do not verify" : "records that were sealed are not in the file",
-            origin: RecordOrigin(segment: segment, frame: range.offset, index: 0),
+            origin: origin(of: range, segment),
             damage: QuarantineEntry.Damage(offset: range.offset, length: range.length, records: records)
         )
     }

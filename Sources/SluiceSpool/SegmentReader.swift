@@ -36,6 +36,8 @@ package final class SegmentReader {
 
     /// A frame that declares or gives more is refused before memory is taken for it.
     package static let maximumContentBytes = 64 << 20
+    /// Bytes of the count frame that stands before each data frame.
+    package static let countFrameBytes = CommitFrame.length
 
     /// Lines in a frame from which on their length is looked at; no frame of a writer's has more.
     private static let manyLines = 1 << 16

@@ -38,7 +38,7 @@ extension SpoolStatus {
     private var gateText: String {
         guard let gate else { return "open" }
         if let halted = gate.haltedReason { return "halted: \(halted)" }
-        let left = gate.closedUntilMilliseconds - takenAtMilliseconds
+        let left = gate.remainingMilliseconds(at: takenAtMilliseconds)
         return left > 0 ? "closed for \((left + 999) / 1000) s: \(gate.reason)" : "open"
     }
 

@@ -126,6 +126,82 @@ struct DamageTests {
         #expect(entries[0].line.contains(#""records":3"#))
     }
 
+    /// What an earlier claim has left of the second group's records 0 to 2 before its bytes were overwritten.
+    enum Remainder: CaseIterable {
+        /// 0 and 1 delivered, 2 in quarantine, all noted.
+        case noted
+        /// The same, but the relay was killed before it could note what it put into quarantine.
+        case quarantineUnnoted
+        /// Delivered, delivered, open.
+        case open
+        /// Nothing noted, but the damage is in quarantine already.
+        case damageKnown
+    }
+
+    @Test(arguments: Remainder.allCases, [true, false])
+    func `what was resolved before its bytes were damaged keeps its outcome, and the books balance`(
+        remainder: Remainder,
+        isSealed: Bool
+    ) throws {
+        let fixture = try RelayFixture()
+        let original = try Original(fixture)
+        let name = SegmentName(millisecondsSince1970: 1_796_000_000_000, writer: 10, sequence: 0)
+        let ledger = try Ledger(in: fixture.spool)
+        // Whoever claims an unsealed segment notes what the frames declare.
+        try ledger.append([.sealed(name, records: 12, isExact: isSealed)])
+        let group = original.groups[1]
+        let frame = group.lowerBound + SegmentReader.countFrameBytes
+        try leave(remainder, of: name, frame: frame, groupStart: group.lowerBound, in: fixture)
+        var bytes = original.bytes
+        for index in group where remainder == .damageKnown || index >= frame { bytes[index] = 0 }
+        if !isSealed { bytes = Array(bytes[..<original.groups[3].upperBound]) }
+        let file = try File(opening: fixture.spool.ready(name), O_WRONLY | O_CREAT | O_EXCL)
+        try bytes.withUnsafeBytes { try file.write($0) }
+        fixture.options.duplicateWindow = 0
+        let summary = try fixture.drain()
+        #expect(summary.counts.delivered == 9)
+        let counts = try Ledger.book(of: fixture.spool).totals.counts
+        switch remainder {
+        case .noted, .quarantineUnnoted:
+            #expect((counts.delivered, counts.quarantined, counts.damaged) == (11, 1, 0))
+        case .open: #expect((counts.delivered, counts.quarantined, counts.damaged) == (11, 0, 1))
+        case .damageKnown: #expect((counts.delivered, counts.quarantined, counts.damaged) == (9, 0, 3))
+        }
+        let status = try SpoolStatus.read(fixture.spool)
+        #expect(status.balanced, "\(status.problems)")
+        #expect(status.accepted == 12)
+    }
+
+    private func leave(
+        _ remainder: Remainder,
+        of name: SegmentName,
+        frame: Int,
+        groupStart: Int,
+        in fixture: RelayFixture
+    ) throws {
+        let progress = try Progress(of: name, in: fixture.spool)
+        let quarantine = try QuarantineWriter(for: name, in: fixture.spool, readsExisting: false)
+        var entry = QuarantineEntry(
+            quarantinedAt: 1_796_000_000,
+            reason: "upstream_rejected",
+            detail: "",
+            origin: RecordOrigin(segment: name, frame: frame, index: 2)
+        )
+        if remainder == .damageKnown {
+            entry.reason = QuarantineEntry.damagedReason
+            entry.origin = RecordOrigin(segment: name, frame: groupStart, index: 0)
+            entry.damage = .init(offset: groupStart, length: 60, records: 3)
+            quarantine.append(entry, record: nil)
+            return try quarantine.finish()
+        }
+        try progress.append([ProgressEntry(frame: frame, first: 0, count: 2, outcome: .delivered)])
+        if remainder == .open { return }
+        Array(RelayFixture.record("evt_5").utf8).withUnsafeBytes { _ = quarantine.append(entry, record: $0) }
+        try quarantine.finish()
+        guard remainder == .noted else { return }
+        try progress.append([ProgressEntry(frame: frame, first: 2, count: 1, outcome: .quarantined)])
+    }
+
     @Test func `an unfinished frame at the end of an unsealed segment counts for nothing and is no error`() throws {
         let fixture = try RelayFixture()
         let original = try Original(fixture)

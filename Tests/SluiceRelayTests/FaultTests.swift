@@ -307,6 +307,25 @@ struct FaultTests {
         #expect(GateFile(in: fixture.spool).current() == before)
     }
 
+    @Test func `a second's pause asked of a relay whose clock is a day ahead is a second for the others`() throws {
+        let upstream = Upstream { _, number in number == 1 ? .status(429, headers: ["Retry-After: 1"]) : nil }
+        let fixture = try RelayFixture(upstream)
+        try fixture.seal(RelayFixture.records(0..<10))
+        try fixture.drain()
+        let ahead = SystemClock(
+            wallMilliseconds: { SystemClock.system.wallMilliseconds() + 86_000_000 },
+            monotonicNanoseconds: SystemClock.system.monotonicNanoseconds
+        )
+        fixture.options.mode = .drain(deadlineSeconds: 0.2)
+        try fixture.seal(RelayFixture.records(10..<20))
+        #expect(try fixture.drain(clock: ahead).isWorkLeft)
+        fixture.options.mode = .drain(deadlineSeconds: 10)
+        let summary = try fixture.drain()
+        #expect(summary.counts.delivered == 10)
+        #expect(summary.seconds < 5)
+        #expect(GateFile(in: fixture.spool).current()?.closedUntilMilliseconds == 0)
+    }
+
     @Test func `a wall clock that steps back does not draw out a pause`() throws {
         let upstream = Upstream()
         let fixture = try RelayFixture(upstream)

@@ -41,6 +41,21 @@ struct GateTests {
         #expect(!read.isClosed(atMilliseconds: 1_796_000_060_000))
     }
 
+    @Test func `a pause lasts no longer than was asked for, whatever the clocks of those who write and read it`() throws
+    {
+        try file.update(destination: 7) { gate in
+            gate.closedAtMilliseconds = 1_796_000_000_000
+            gate.closedUntilMilliseconds = 1_796_000_060_000
+        }
+        let gate = file.read(destination: 7)
+        #expect(gate.remainingMilliseconds(at: 1_796_000_050_000) == 10_000)
+        #expect(gate.remainingMilliseconds(at: 1_796_000_060_001) == 0)
+        // A day behind the clock of the one who closed it.
+        #expect(gate.remainingMilliseconds(at: 1_795_900_000_000) == 60_000)
+        try file.update(destination: 7) { $0.closedAtMilliseconds = 0 }
+        #expect(file.read(destination: 7).remainingMilliseconds(at: 1_795_900_000_000) == 3_600_000)
+    }
+
     @Test func `another destination begins with an open road`() throws {
         try file.update(destination: 7) { $0.closedUntilMilliseconds = .max / 2 }
         #expect(!file.read(destination: 8).isClosed(atMilliseconds: 1))

@@ -91,7 +91,8 @@ struct SegmentDamager {
             case .frame(let offset, let length, _):
                 count += 1
                 guard random.below(count) == 0 else { continue }
-                chosen = Frame(range: max(0, offset - 48)..<offset + length, numbers: numbers(in: buffer.bytes))
+                let start = offset - SegmentReader.countFrameBytes
+                chosen = Frame(range: start..<offset + length, numbers: numbers(in: buffer.bytes))
             case .end: return chosen
             case .damaged, .tornTail: continue
             }

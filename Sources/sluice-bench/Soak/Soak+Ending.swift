@@ -151,11 +151,13 @@ extension Soak {
         var problems: [String] = []
         for program in programs.all {
             if program.hangs > 0 { problems.append("\(program.name) did not end on SIGTERM \(program.hangs) times") }
-            for (code, count) in program.ownEnds.sorted(by: { $0.key < $1.key }) where code > 128 || code == 70 {
+            for (code, count) in program.ownEnds.sorted(by: { $0.key < $1.key })
+            where code > 128 || [64, 70, 78].contains(code) {
                 problems.append("\(program.name) ended by itself with \(code) \(count) times")
             }
         }
-        for (code, count) in replayEnds.sorted(by: { $0.key < $1.key }) where code > 128 && code != 137 || code == 70 {
+        for (code, count) in replayEnds.sorted(by: { $0.key < $1.key })
+        where code > 128 && code != 137 || [64, 70, 78].contains(code) {
             problems.append("quarantine replay ended with \(code) \(count) times")
         }
         return problems

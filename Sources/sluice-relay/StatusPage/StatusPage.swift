@@ -131,7 +131,7 @@ struct StatusPage {
         }
         if let gate = status.gate {
             if let halted = gate.haltedReason { return State(word: "Halted", kind: "bad", reason: halted) }
-            let milliseconds = gate.closedUntilMilliseconds - status.takenAtMilliseconds
+            let milliseconds = gate.remainingMilliseconds(at: status.takenAtMilliseconds)
             if milliseconds > 0 {
                 let rest = Self.duration(seconds: Int((milliseconds + 999) / 1000))
                 return State(word: "Waiting", kind: "wait", reason: "the next try is in \(rest): \(gate.reason)")
