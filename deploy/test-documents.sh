@@ -114,10 +114,7 @@ prepare_readme() {
     systemctl stop sluice-relay sluice-endpoint
     halt stub
     unset SLUICE_SPOOL_PATH SLUICE_GRAPHJSON_URL SLUICE_GRAPHJSON_API_KEY_FILE SLUICE_ENDPOINT_CONTRACT
-    mv new-contract.json5 "$work/new-contract.json5"
     rm -rf "$work/spool" ./*
-    # Whoever edits the contract lists the event that is missing.
-    export EDITOR="cp $work/new-contract.json5"
     ln -s "$root/deploy" deploy
     mkdir spool
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Glibc
 import SluiceSystem
 import SluiceTestSupport
 import Testing
@@ -84,5 +85,73 @@ struct WalkThroughTests {
         for text in [first, list, status, imported].map({ $0.output + $0.errors }) {
             #expect(!text.contains("secret-key"))
         }
+    }
+}
+
+/// The README's own commands, word for word, run one after the other as somebody who pastes them.
+struct ReadMeWalkThroughTests {
+    private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
+    private struct Step {
+        var command: String
+        /// What stands behind the arrow: part of what the command prints, white space aside.
+        var told: String?
+    }
+
+    /// The commands of the block under a heading.
+    private static func steps(under heading: String) throws -> [Step] {
+        let bytes = try FileSystem.contents(of: "\(root)/README.md", limit: 1 << 20)
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        let section = lines.drop { $0 != "## \(heading)" }.dropFirst().prefix { !$0.hasPrefix("## ") }
+        let block = section.drop { $0 != "```sh" }.dropFirst().prefix { $0 != "```" }
+        var steps: [Step] = []
+        var command = ""
+        for line in block {
+            command += line
+            if command.hasSuffix("\\") {
+                command = String(command.dropLast())
+                continue
+            }
+            let parts = command.split(separator: "# →", maxSplits: 1)
+            let told = parts.count > 1 ? collapsed(parts[1]) : nil
+            steps.append(Step(command: String(parts.first ?? ""), told: told))
+            command = ""
+        }
+        return steps
+    }
+
+    private static func collapsed(_ text: some StringProtocol) -> String {
+        text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+    }
+
+    @Test func `an operator who pastes the walk-through sees what it says`() throws {
+        let folder = TemporaryFolder()
+        let stub = try ProcessRunner().start(
+            "graphjson-stub",
+            ["--listen", "127.0.0.1:0", "--store", folder.path("arrived.ndjson")]
+        )
+        let address = try #require(stub.line(startingWith: "listening on "))
+        #expect(symlink("\(Self.root)/deploy", folder.path("deploy")) == 0)
+        try FileSystem.makeFolder(folder.path("spool"))
+        let programs = ProcessRunner.path(of: "").dropLast()
+        let path = ProcessEnvironment.current["PATH"] ?? "/usr/bin:/bin"
+        let runner = ProcessRunner(environment: [
+            "PATH": "\(programs):\(path)", "GRAPHJSON_API_KEY": "any", "SLUICE_GRAPHJSON_URL": "http://\(address)",
+        ])
+        let steps = try Self.steps(under: "A bad record, from alarm to delivery")
+        #expect(steps.count == 10)
+        #expect(steps.count { $0.told != nil } >= 8)
+        for step in steps {
+            let result = try runner.run("/bin/sh", ["-c", "cd '\(folder.path)' && \(step.command)"])
+            #expect(result.code == 0, "\(step.command)\n\(result.output)\(result.errors)")
+            guard let told = step.told else { continue }
+            #expect(Self.collapsed(result.output).contains(told), "\(step.command)\n\(result.output)")
+        }
+        let arrived = String(
+            decoding: try FileSystem.contents(of: folder.path("arrived.ndjson"), limit: 1 << 20),
+            as: UTF8.self
+        )
+        #expect((0..<12).allSatisfy { arrived.contains($0 < 10 ? "release-00\($0)" : "release-0\($0)") })
+        #expect(arrived.split(separator: "\n").count == 12)
     }
 }
