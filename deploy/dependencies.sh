@@ -4,7 +4,7 @@ set -euo pipefail
 
 packages=(pkg-config curl libcurl4-openssl-dev liblz4-dev libmicrohttpd-dev libsimdjson-dev libxxhash-dev libjwt-dev zlib1g-dev)
 tools=(lz4 jq strace openssl nghttp2-server e2fsprogs faketime python3-venv chromium-headless-shell fonts-dejavu-core
-    man-db nginx-light prometheus shellcheck systemd yamllint)
+    binutils dpkg-dev lintian man-db mmdebstrap nginx-light prometheus shellcheck systemd yamllint)
 
 case "${1:-}" in
     "") ;;

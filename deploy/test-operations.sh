@@ -151,7 +151,8 @@ check_calls() {
     curl -sS -o /dev/null -H 'Content-Type: application/json' --data-binary "@$work/body" "http://$address/api/mobile-events" || return
     local tries
     for ((tries = 0; tries < 300; tries++)); do
-        curl -sS "http://$admin/metrics" | grep -q 'sluice_relay_events_total{result="delivered"} 3' && break
+        curl -sS "http://$admin/metrics" >"$work/calls.metrics"
+        grep -q 'sluice_relay_events_total{result="delivered"} 3' "$work/calls.metrics" && break
         sleep 0.1
     done
     stop_programs
@@ -239,7 +240,8 @@ check_cron() {
     rm "$work/cron-spool/gate"
     [ -z "$(SLUICE_GRAPHJSON_URL=$url sh -c "$drain" 2>&1)" ] || { echo "a letter each minute while the key is refused" && return 1; }
     stop_programs
-    sh -c "$look" 2>&1 | grep -q '^gate .*halted' || { echo "no letter an hour while the key is refused" && return 1; }
+    sh -c "$look" >"$work/letter" 2>&1
+    grep -q '^gate .*halted' "$work/letter" || { echo "no letter an hour while the key is refused" && return 1; }
     [ -n "$(SLUICE_RELAY_LINGER_S=x sh -c "$drain" 2>&1)" ] || { echo "no letter for a wrong configuration" && return 1; }
     unset SLUICE_SPOOL_PATH
 }
@@ -250,7 +252,8 @@ check_manuals() {
     for page in "$work"/sluice-*.1 "$work/sluice.json5.5"; do
         man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>"$work/warnings" >/dev/null || base=1
         [ ! -s "$work/warnings" ] || { cat "$work/warnings" && base=1; }
-        MANWIDTH=100 man -l "$page" 2>/dev/null | grep -q '^SEE ALSO' || base=1
+        MANWIDTH=100 man -l "$page" >"$work/page" 2>/dev/null
+        grep -q '^SEE ALSO' "$work/page" || base=1
     done
     return "$base"
 }

@@ -48,6 +48,7 @@ start_endpoint() { # LISTEN
 start_endpoint 127.0.0.1:0
 
 # nginx has no port 0: one that was free a moment ago will do.
+: >"$work/port"
 "$programs/graphjson-stub" --listen 127.0.0.1:0 --key any >"$work/port" &
 holder=$!
 until grep -q '^listening on ' "$work/port"; do sleep 0.05; done
@@ -57,8 +58,8 @@ wait "$holder" || true
 sed -e "s|listen 443 |listen 127.0.0.1:$port |" -e '/listen \[::\]:443/d' -e "s|server 127.0.0.1:8080;|server $upstream;|" \
     -e "s|/etc/letsencrypt/live/events.example.com/fullchain.pem|$work/cert.pem|" \
     -e "s|/etc/letsencrypt/live/events.example.com/privkey.pem|$work/key.pem|" \
-    -e "s|/var/log/nginx/sluice.log|$work/access.log|" deploy/nginx.conf >"$work/site.conf"
-for change in "127.0.0.1:$port ssl" "server $upstream" "$work/cert.pem" "$work/key.pem" "$work/access.log"; do
+    -e "s|/var/log/nginx/sluice.log|$work/access.log|" -e 's|rate=20r/s|rate=1r/m|' deploy/nginx.conf >"$work/site.conf"
+for change in "127.0.0.1:$port ssl" "server $upstream" "$work/cert.pem" "$work/key.pem" "$work/access.log" "rate=1r/m"; do
     grep -qF "$change" "$work/site.conf" || fail "deploy/nginx.conf has changed: no place for $change"
 done
 cat >"$work/nginx.conf" <<END
@@ -126,18 +127,20 @@ expect "another address" "200 *" "$(batch 1 | ask 127.0.0.3 -H 'X-Client-ID: ios
 
 head -c 1060000 /dev/zero | tr '\0' ' ' >"$work/large"
 expect "a body that the endpoint refuses" "413 *" "$(ask 127.0.0.4 --data-binary "@$work/large" "$url")"
-grep -q '"code":"body_too_large"' "$work/body.json" || fail "413 without a code"
+grep -qE '"request_id":"[0-9a-z]{15}","code":"body_too_large"' "$work/body.json" || fail "413, but not the endpoint's"
 head -c 3000000 /dev/zero | tr '\0' ' ' >"$work/larger"
 expect "a body that nginx refuses" "413 *" "$(ask 127.0.0.4 --http1.1 --data-binary "@$work/larger" "$url")"
 grep -q '"code":"body_too_large"' "$work/body.json" || fail "413 of nginx without a code"
 expect "another path" "404 *" "$(ask 127.0.0.4 "https://events.example.com:$port/metrics")"
 grep -q '"code":"not_found"' "$work/body.json" || fail "404 without a code"
 
-# 400 requests as fast as can be from one address: the burst goes through to the endpoint, the rest is told to slow down.
+# 400 requests from one address: the burst goes through to the endpoint, the rest is told to slow down. (What the rate lets
+# through in the meantime is next to nothing here, so that a slow machine finds the same.)
 curl -sS -o /dev/null --max-time 60 --interface 127.0.0.5 --cacert "$work/cert.pem" --resolve "events.example.com:$port:127.0.0.1" \
     -w '%{http_code}\n' "$url?[1-400]" | sort | uniq -c >"$work/flood"
+let_through=$(sed -n 's/ 405$//p' "$work/flood")
+((${let_through:-0} >= 200 && ${let_through:-0} < 220)) || fail "of 400 requests: $(cat "$work/flood")"
 grep -q ' 429$' "$work/flood" || fail "nothing ends a flood: $(cat "$work/flood")"
-grep -q ' 405$' "$work/flood" || fail "nothing of a burst is let through: $(cat "$work/flood")"
 
 kill "$endpoint"
 wait "$endpoint" || fail "the endpoint did not end in good order"

@@ -10,8 +10,10 @@ package struct APIKey: Sendable {
     /// Where it was found, for messages: `GRAPHJSON_API_KEY` or a path.
     package let source: String
 
-    /// Reads the key from the environment's `GRAPHJSON_API_KEY`, else from `graphjson.api_key_file`, else from systemd's
-    /// credential `graphjson_api_key`.
+    /// Reads the key from the environment's `GRAPHJSON_API_KEY`, else from systemd's credential `graphjson_api_key`, else from
+    /// `graphjson.api_key_file`.
+    ///
+    /// A credential is for one unit alone; the file is for commands by hand under the same configuration.
     ///
     /// - Throws: when there is none, or it cannot be read or is no key; the text says where it was looked for.
     package static func read(
@@ -21,11 +23,11 @@ package struct APIKey: Sendable {
         if let text = environment["GRAPHJSON_API_KEY"], !text.isEmpty {
             return try APIKey(text, source: "GRAPHJSON_API_KEY")
         }
-        if let path = configuration.graphjson.apiKeyFile { return try APIKey(file: path) }
         if let folder = environment["CREDENTIALS_DIRECTORY"] {
             let path = "\(folder)/graphjson_api_key"
             if (try? FileStatus(of: path)) != nil { return try APIKey(file: path) }  // no such credential: as below
         }
+        if let path = configuration.graphjson.apiKeyFile { return try APIKey(file: path) }
         throw ConfigurationError([
             "there is no API key: set GRAPHJSON_API_KEY, or name a file that holds it in graphjson.api_key_file (--api-key-file)"
         ])

@@ -65,7 +65,7 @@ extension Setting {
             allowed: "the path of a file",
             flag: "--api-key-file",
             placeholder: "FILE",
-            "The file that holds the API key and nothing else; the environment's GRAPHJSON_API_KEY comes first, systemd's credential graphjson_api_key last."
+            "The file that holds the API key and nothing else; the environment's GRAPHJSON_API_KEY and systemd's credential graphjson_api_key come first."
         ),
         .choice(
             ("graphjson", "bulk"),

@@ -26,8 +26,8 @@ struct DrainCommand: Command {
         ]))
         \(ConfigurationSource.help(RelaySetup.settings))
 
-        The API key comes from GRAPHJSON_API_KEY, from the file that --api-key-file or graphjson.api_key_file names,
-        or from systemd's credential graphjson_api_key.
+        The API key comes from GRAPHJSON_API_KEY, from systemd's credential graphjson_api_key, or from the file that
+        --api-key-file or graphjson.api_key_file names.
 
         Exit codes:
           0   all delivered or in quarantine, or nothing to do

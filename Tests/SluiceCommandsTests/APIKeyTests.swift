@@ -13,14 +13,17 @@ struct APIKeyTests {
         return configuration
     }
 
-    @Test func `the environment comes first, then the file, then systemd's credential`() throws {
+    @Test func `the environment comes first, then systemd's credential, then the file`() throws {
         let file = try folder.write("from-file\n", to: "key")
         try folder.write(" from-systemd \r\n", to: "graphjson_api_key")
         let environment = ["GRAPHJSON_API_KEY": "from-environment", "CREDENTIALS_DIRECTORY": folder.path]
         #expect(try APIKey.read(configuration(file), environment: environment).secret.text == "from-environment")
         let rest = ["CREDENTIALS_DIRECTORY": folder.path]
-        #expect(try APIKey.read(configuration(file), environment: rest).secret.text == "from-file")
-        #expect(try APIKey.read(configuration(nil), environment: rest).secret.text == "from-systemd")
+        #expect(try APIKey.read(configuration(file), environment: rest).secret.text == "from-systemd")
+        #expect(try APIKey.read(configuration(file), environment: [:]).secret.text == "from-file")
+        // A unit that is handed other credentials only.
+        let other = ["CREDENTIALS_DIRECTORY": folder.path("none")]
+        #expect(try APIKey.read(configuration(file), environment: other).secret.text == "from-file")
     }
 
     @Test func `a key that changed is read anew, also behind a link`() throws {
