@@ -76,6 +76,7 @@ struct CrashTests {
         #expect(try FileSystem.names(in: "\(spool.path)/ready").isEmpty)
     }
 
+    /// Case C69.
     @Test func `a claim of a killed relay is taken over by the next, and what was answered is not sent again`() throws {
         let stub = try StubProcess("--latency-ms", "5")
         let spool = try SampleSpool()

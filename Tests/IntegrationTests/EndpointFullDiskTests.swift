@@ -5,6 +5,8 @@ import SluiceTestSupport
 import Testing
 
 /// A spool on a filesystem of two megabytes that is really full.
+///
+/// Case C02.
 @Suite(.enabled(if: TinyDisk() != nil, "no filesystem can be mounted here"), .timeLimit(.minutes(3)))
 struct EndpointFullDiskTests {
     private let folder = TemporaryFolder()

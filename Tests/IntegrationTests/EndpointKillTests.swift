@@ -6,6 +6,8 @@ import SluiceTestSupport
 import Testing
 
 /// An endpoint that is killed at every single call by which it changes the spool, one run for each.
+///
+/// Case C01.
 @Suite(.timeLimit(.minutes(3)))
 struct EndpointKillTests {
     private static let batches = 3

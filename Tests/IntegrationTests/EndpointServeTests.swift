@@ -34,6 +34,7 @@ struct EndpointServeTests {
         #expect(status.output.contains("(balanced)"))
     }
 
+    /// Case C101.
     @Test(arguments: [0, 3, 10, 30, 100])
     func `a stop signal in the first moments is not lost`(milliseconds: UInt32) throws {
         let contract = try folder.write(EndpointProcess.contract, to: "contract.json5")
@@ -141,6 +142,7 @@ struct EndpointServeTests {
         #expect(result.output.contains(#""event.screen_view""#))
     }
 
+    /// Case C74.
     @Test func `nothing of bodies, ids and tokens is logged at the chattiest level`() throws {
         let secret = try folder.write(String(repeating: "MARKERKEY", count: 5), to: "key")
         let endpoint = try endpoint(

@@ -5,6 +5,8 @@ import SluiceTestSupport
 import Testing
 
 /// The order of system calls, and what happens when they fail, seen by `strace` on the real program.
+///
+/// Cases C01 and C42.
 @Suite(.enabled(if: Tool.isInstalled("strace"), "needs strace"), .timeLimit(.minutes(3)), .serialized)
 struct EndpointSyncTests {
     private let folder = TemporaryFolder()

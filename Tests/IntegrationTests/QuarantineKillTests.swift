@@ -6,6 +6,8 @@ import SluiceTestSupport
 import Testing
 
 /// Replays, discards and the ledger's folding, killed at every single call by which they change the spool.
+///
+/// Case C79.
 @Suite(.timeLimit(.minutes(3)))
 struct QuarantineKillTests {
     private static let ids = ["a1", "a2", "a3", "b1", "b2", "b3"]

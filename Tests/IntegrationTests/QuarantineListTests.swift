@@ -11,6 +11,7 @@ struct QuarantineListTests {
         try sample.quarantine(["b1"], sequence: 1, reason: "unsupported_event", event: "chat", at: 1_796_100_000)
     }
 
+    /// Case C78.
     @Test func `list groups by reason, event and release`() throws {
         let result = try sample.relay("quarantine", "list")
         #expect(result.code == 0)

@@ -6,6 +6,8 @@ import SluiceTestSupport
 import Testing
 
 /// A relay that is killed at every single call by which it changes the spool, one run for each.
+///
+/// Case C68.
 @Suite(.timeLimit(.minutes(3)))
 struct RelayKillTests {
     /// Three segments and a dead relay's claim, with everything in them that a relay treats apart.

@@ -41,6 +41,7 @@ struct SignalTests {
         #expect(try sample.relay("inspect", sample.name(0).text).code == (hasWork ? 0 : 65))
     }
 
+    /// Case C101.
     @Test(arguments: [0, 2, 5, 10, 20, 50])
     func `a stop signal in the first moments is not lost`(milliseconds: UInt32) throws {
         let process = try start()
@@ -50,6 +51,7 @@ struct SignalTests {
         #expect([0, 143].contains(process.result(seconds: 10).code))
     }
 
+    /// Case C101.
     @Test(.enabled(if: Tool.isInstalled("unshare") && getuid() == 0))
     func `PID 1 of a container stops on SIGTERM and reaps what is left to it`() throws {
         // A child that ends before the program begins, and one that ends later.

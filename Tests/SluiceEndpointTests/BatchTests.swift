@@ -68,6 +68,7 @@ struct BatchTests {
         #expect(try probe.spooled().count == 100)
     }
 
+    /// Case C15.
     @Test func `the limit of a body is exact`() async throws {
         let probe = try EndpointProbe(settings: { $0.limits.maximumBodyBytes = 2000 })
         let body = Batch.body(Batch.event("e"))
@@ -84,6 +85,7 @@ struct BatchTests {
         #expect(tooLong.first?.status == 413)
     }
 
+    /// Case C22.
     @Test func `gzip bodies are taken and their limits count what comes out`() async throws {
         let probe = try EndpointProbe(settings: { $0.limits.maximumBodyBytes = 200_000 })
         let gzip = ["Content-Encoding: gzip"]
@@ -113,6 +115,7 @@ struct BatchTests {
         #expect(try probe.spooled().count == 30)
     }
 
+    /// Case C32.
     @Test func `the same batch twice is taken twice, with the ids unchanged`() async throws {
         let probe = try EndpointProbe()
         async let first = probe.post(Batch.of(3))
@@ -121,6 +124,7 @@ struct BatchTests {
         #expect(try probe.lines().compactMap(SpooledLines.id).sorted() == ["e0", "e0", "e1", "e1", "e2", "e2"])
     }
 
+    /// Case C30.
     @Test func `a client that goes away leaves the endpoint and whole batches`() async throws {
         let probe = try EndpointProbe()
         let request = EndpointProbe.request(Array(Batch.of(1, prefix: "gone").utf8))

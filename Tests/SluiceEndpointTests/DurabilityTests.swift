@@ -30,6 +30,7 @@ struct DurabilityTests {
         #expect(isReady)
     }
 
+    /// Cases C33 and C51.
     @Test func `a spool at its limit is 503 and not ready, and taken again once there is room`() async throws {
         let probe = try EndpointProbe(start: {
             $0.writer.maximumSpoolBytes = 300_000
@@ -58,6 +59,7 @@ struct DurabilityTests {
         #expect(probe.log.messages.contains("Spool takes events again"))
     }
 
+    /// Case C97.
     @Test func `a removed spool is never answered 200`() async throws {
         let probe = try EndpointProbe()
         #expect(try await probe.post(Batch.of(1)).status == 200)

@@ -4,6 +4,8 @@ import SluiceTestSupport
 import Testing
 
 /// Bodies from real incidents and bodies of indecent size, posted to a listening endpoint.
+///
+/// Cases C05, C06, C07, C08, C10, C11, C14, C15, C17, C18, C19 and C20.
 struct HandedBodyTests {
     private static let folder: String = {
         let tests = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")

@@ -8,6 +8,8 @@ import SluiceTestSupport
 import Testing
 
 /// Raw requests from real incidents, each with the answer that is right.
+///
+/// Cases C21, C22, C24, C26 and C28.
 @Suite(.timeLimit(.minutes(2)))
 struct HandedRequestTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -73,6 +73,7 @@ struct MobileBodyTests {
         #expect(records.first?["client_sent_at"] as? Int == 1_785_081_660)
     }
 
+    /// Case C13.
     @Test func `clock errors follow the policy, and nothing is rewritten silently`() async throws {
         let old = Batch.body(Batch.event("old", ["occurred_at": "1700000000"]))
         let early = Batch.body(Batch.event("early", ["occurred_at": "1796010000", "client_sent_at": "1796010010"]))

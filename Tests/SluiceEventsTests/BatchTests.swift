@@ -28,6 +28,7 @@ struct BatchTests {
         #expect(judged.refusal?.status == 400)
     }
 
+    /// Case C19.
     @Test func `an empty batch is accepted and leaves no record`() {
         let judged = judge(#"{"events":[],"client_sent_at":null,"other":{"events":[1]}}"#)
         #expect(judged.refusal == nil && judged.events.isEmpty && judged.records.isEmpty)
@@ -35,6 +36,7 @@ struct BatchTests {
         #expect(judged.answer == #"{"request_id":"r","accepted":[],"rejected":[],"removed":[]}"#)
     }
 
+    /// Case C19.
     @Test func `a hundred events are taken and a hundred and one refused whole`() {
         func text(_ count: Int) -> String {
             "{\"events\":[" + (0..<count).map { Envelope(["event_id": "\"e-\($0)\""]).text }.joined(separator: ",")

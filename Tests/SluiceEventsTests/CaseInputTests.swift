@@ -4,6 +4,8 @@ import SluiceSystem
 import Testing
 
 /// Bodies from real incidents, each with the verdict that the public contract demands.
+///
+/// Cases C05, C06, C07, C08, C10, C11, C14, C17, C18, C19 and C20.
 struct CaseInputTests {
     /// The body as a whole is refused, with this code and at this byte.
     struct Refused: Sendable, CustomTestStringConvertible {

@@ -2,6 +2,7 @@
 import SluiceEvents
 import Testing
 
+/// Case C13.
 struct ClockPolicyTests {
     private let now = 1_796_000_000
     private let policy = ClockPolicy(maximumAge: 1000, onAge: .quarantine, maximumFuture: 300, onFuture: .clamp)

@@ -3,6 +3,8 @@ import SluiceEvents
 import Testing
 
 /// What the public contract leaves open, decided once: each decision of `EventJudge`'s documentation.
+///
+/// Cases C05, C06, C08, C10, C11, C14, C19 and C20.
 struct DecisionTests {
     private let contract: Contract
 

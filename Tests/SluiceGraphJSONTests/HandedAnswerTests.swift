@@ -6,6 +6,8 @@ import SluiceTestSupport
 import Testing
 
 /// The answers of `Answers`, each a raw HTTP answer that caused trouble somewhere, through the real client.
+///
+/// Cases C55, C56, C57, C58, C59, C60 and C63.
 @Suite(.timeLimit(.minutes(1)))
 struct HandedAnswerTests {
     static let retry = Disposition.retry(after: nil, closesGate: false)

@@ -62,6 +62,7 @@ struct HTTPClientTests {
         }
     }
 
+    /// Case C60.
     @Test(arguments: ["Retry-After", "retry-after", "RETRY-AFTER", "rEtRy-aFtEr"])
     func `Retry-After is found in any case`(name: String) async throws {
         let server = ScriptedServer([.status(429, headers: ["\(name):   2 "])])
@@ -87,6 +88,7 @@ struct HTTPClientTests {
         #expect(answer.retryAfter == nil)
     }
 
+    /// Case C64.
     @Test func `a body above the cap is cut and flagged and the client goes on`() async throws {
         let head = Array("HTTP/1.1 503 Down\r\nRetry-After: 3\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
         let piece = Array("10\r\n0123456789abcdef\r\n".utf8)

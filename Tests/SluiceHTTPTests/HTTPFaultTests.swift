@@ -4,6 +4,8 @@ import SluiceTestSupport
 import Testing
 
 /// Upstreams that refuse, break off, stall, drip and lie.
+///
+/// Cases C63, C64 and C65.
 @Suite(.timeLimit(.minutes(1)))
 struct HTTPFaultTests {
     @Test(

@@ -4,6 +4,8 @@ import SluiceTestSupport
 import Testing
 
 /// Against a TLS server with a certificate of its own making.
+///
+/// Case C65.
 @Suite(.timeLimit(.minutes(1)), .enabled(if: Tool.isInstalled("openssl"), "the openssl command is not installed"))
 struct TLSTests {
     /// `openssl s_server` that answers every GET with a page.
@@ -12,26 +14,16 @@ struct TLSTests {
         let port: UInt16
         private let process: RunningProcess
 
-        init(name: String) throws {
-            let made = try Tool.run(
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-nodes",
-                "-days",
-                "2",
-                "-subj",
-                "/CN=test",
-                "-addext",
-                "subjectAltName=\(name)",
-                "-keyout",
-                folder.path("key.pem"),
-                "-out",
-                folder.path("certificate.pem")
+        /// Makes a certificate for `name` and serves with it; one of ten days ago is expired.
+        init(name: String, isExpired: Bool = false) throws {
+            let tool = isExpired ? ["faketime", "-f", "-10d"] : ["env"]
+            let made = try ProcessRunner().run(
+                try #require(Tool.path(of: tool[0])),
+                tool.dropFirst() + [
+                    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=\(name)",
+                    "-keyout", folder.path("key.pem"), "-out", folder.path("certificate.pem"),
+                ]
             )
             try #require(made.code == 0, "\(made.errors)")
             let path = try #require(Tool.path(of: "openssl"))
@@ -53,6 +45,15 @@ struct TLSTests {
         let server = try Server(name: "IP:127.0.0.1")
         let probe = HTTPProbe { $0.certificateFile = server.certificate }
         #expect(try await probe.result(of: .get("https://127.0.0.1:\(server.port)/")).answer().status == 200)
+    }
+
+    @Test(.enabled(if: Tool.isInstalled("faketime"), "the faketime command is not installed"))
+    func `a certificate that has expired is not to be trusted, whatever its root`() async throws {
+        let server = try Server(name: "IP:127.0.0.1", isExpired: true)
+        let probe = HTTPProbe { $0.certificateFile = server.certificate }
+        let failure = try await probe.result(of: .get("https://127.0.0.1:\(server.port)/secret")).failure()
+        #expect(failure.kind == .tlsVerification)
+        #expect(failure.message.contains("expired") && !failure.message.contains("secret"))
     }
 
     @Test func `a certificate of nobody known is not to be trusted`() async throws {

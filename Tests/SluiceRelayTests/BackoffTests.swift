@@ -2,6 +2,7 @@
 import SluiceRelay
 import Testing
 
+/// Case C70.
 struct BackoffTests {
     private let backoff = Backoff(minimumSeconds: 0.5, maximumSeconds: 60)
 

@@ -7,6 +7,8 @@ import SluiceTestSupport
 import Testing
 
 /// Damaged segments of every kind in one spool: what can be read is delivered, what cannot is kept and counted.
+///
+/// Cases C35, C36 and C50.
 struct DamageTests {
     /// Four groups of three records; each variant of it is another segment of the spool.
     private struct Original {
@@ -215,6 +217,7 @@ struct DamageTests {
         #expect(try fixture.quarantined().map(\.reason) == ["torn_tail"])
     }
 
+    /// Case C50.
     @Test func `one damaged segment in front does not stop twenty good ones`() throws {
         let upstream = Upstream()
         let fixture = try RelayFixture(upstream)

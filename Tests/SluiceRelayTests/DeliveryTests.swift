@@ -8,6 +8,7 @@ import Testing
 
 /// A relay in this process against answers of every kind; the spool is real.
 struct DeliveryTests {
+    /// Case C66.
     @Test(arguments: [0, 1, 49, 50, 51, 100, 101])
     func `every event arrives once, never more than fifty in a request`(count: Int) throws {
         let upstream = Upstream()
@@ -63,6 +64,7 @@ struct DeliveryTests {
         return offset
     }
 
+    /// Case C53.
     @Test(arguments: [[0], [24], [49], [3, 30], [0, 49]])
     func `one poison record costs its chunk nothing but itself`(poison: [Int]) throws {
         let ids = Set(poison.map { "evt_\($0)" })
@@ -105,6 +107,7 @@ struct DeliveryTests {
         #expect(summary.counts.delivered == 0)
     }
 
+    /// Case C59.
     @Test func `a record that is too large alone is set aside, the others pass in smaller requests`() throws {
         let upstream = Upstream { request, _ in
             request.events.reduce(0) { $0 + $1.utf8.count } > 4000 ? .status(413, body: "") : nil
@@ -117,6 +120,7 @@ struct DeliveryTests {
         #expect(try fixture.quarantined().map(\.reason) == ["payload_too_large"])
     }
 
+    /// Case C58.
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 520])
     func `an answer that may pass is tried again until it does`(status: Int) throws {
         let upstream = Upstream { _, number in number < 3 ? .status(status, body: "<html>busy</html>") : nil }
@@ -127,6 +131,7 @@ struct DeliveryTests {
         #expect(try fixture.quarantined().isEmpty)
     }
 
+    /// Case C57.
     @Test(arguments: [301, 307, 401, 403, 404, 405, 407, 410, 415])
     func `an answer that no retry cures halts, keeps everything, and a new drain goes on`(status: Int) throws {
         let upstream = Upstream { _, number in number < 1 ? .status(status, body: "no") : nil }
@@ -152,6 +157,7 @@ struct DeliveryTests {
         #expect(upstream.requests.count <= 4 + 4 + 4)
     }
 
+    /// Case C60.
     @Test(arguments: ["2", "date"])
     func `a pause that is asked for is kept, by the next drain too`(form: String) throws {
         let begun = SystemClock.system.wallSeconds
@@ -175,6 +181,7 @@ struct DeliveryTests {
         #expect(pause >= (form == "date" ? 0.9 : 1.9))
     }
 
+    /// Case C70.
     @Test func `a record that always fails does not hold up thousands that pass, and ends in quarantine`() throws {
         let upstream = Upstream { request, _ in request.ids.contains("evt_7") ? .status(500, body: "oops") : nil }
         let fixture = try RelayFixture(upstream)
@@ -187,6 +194,7 @@ struct DeliveryTests {
         #expect(try fixture.quarantined().map(\.id) == ["evt_7"])
     }
 
+    /// Case C63.
     @Test func `an answer that breaks off is no answer: the same events go out again`() throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"ok\""
         let upstream = Upstream { _, number in
@@ -250,6 +258,7 @@ struct DeliveryTests {
         #expect(summary.counts.duplicate == 2)
     }
 
+    /// Case C75.
     @Test func `a line that is no record goes to quarantine and its neighbours are sent`() throws {
         let upstream = Upstream()
         let fixture = try RelayFixture(upstream)
@@ -265,6 +274,7 @@ struct DeliveryTests {
         #expect(reasons == ["invalid_record", "invalid_record", "invalid_record", "unsupported_event"])
     }
 
+    /// Case C73.
     @Test func `a request in flight at a stop is awaited, the rest goes back`() throws {
         let upstream = Upstream { _, number in
             number == 0
@@ -303,6 +313,7 @@ struct DeliveryTests {
         #expect(fixture.log.messages.contains { $0.contains("with the next start only") })
     }
 
+    /// Case C74.
     @Test func `no key, identifier or property value is logged`() throws {
         let upstream = Upstream { request, number in
             number % 3 == 0 ? .status(400, body: "secret-body test-key \(request.ids[0])") : nil

@@ -6,6 +6,7 @@ import Testing
 /// Clients that are slow, silent, many or speak something else.
 @Suite(.timeLimit(.minutes(2)))
 struct DeadlineTests {
+    /// Case C28.
     @Test(
         arguments: [
             [UInt8](arrayLiteral: 0x16, 0x03, 0x01, 0x00, 0x2a), [0], Array("{\"a\":1}".utf8),
@@ -40,6 +41,7 @@ struct DeadlineTests {
         #expect(try await probe.exchange(text).hasPrefix("HTTP/1.1 408 "))
     }
 
+    /// Case C29.
     @Test func `dripping does not move the deadline`() async throws {
         let probe = try ServerProbe { $0.headTimeout = .milliseconds(500) }
         let sent = try await onThread { () -> Int in

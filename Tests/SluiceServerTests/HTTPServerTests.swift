@@ -73,6 +73,7 @@ struct HTTPServerTests {
         #expect(answer.hasSuffix("POST /x   hello"))
     }
 
+    /// Case C26.
     @Test func `Expect is answered with 100 before the body comes`() async throws {
         let probe = try ServerProbe()
         let answer = try await onThread {
@@ -96,6 +97,7 @@ struct HTTPServerTests {
         #expect(answer.hasSuffix("POST /x   b"))
     }
 
+    /// Case C26.
     @Test(arguments: [false, true])
     func `too long a body is refused from the head and the refusal can be read`(expects: Bool) async throws {
         let probe = try ServerProbe()

@@ -79,6 +79,7 @@ struct SuspensionTests {
         )
     }
 
+    /// Case C30.
     @Test(arguments: ["head", "body", "request", "answer"])
     func `a client that goes away at any point leaves nothing behind`(point: String) async throws {
         let probe = try ServerProbe()

@@ -120,6 +120,7 @@ struct ClaimsTests {
         #expect(!worker.isStillHeld)
     }
 
+    /// Case C95.
     @Test func `a child inherits neither the lock nor any other file of the spool`() throws {
         let worker = try start()
         let output = fixture.folder.path("descriptors")
@@ -175,6 +176,7 @@ struct ClaimsTests {
         #expect(try fixture.names(.claimed).isEmpty)
     }
 
+    /// Cases C38 and C45.
     @Test func `what is no segment is left alone and told once`() throws {
         let good = try fixture.addSegment()
         try fixture.folder.write("secret", to: "outside")

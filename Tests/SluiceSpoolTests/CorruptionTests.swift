@@ -4,6 +4,8 @@ import SluiceTestSupport
 import Testing
 
 /// Damage at every place of a small segment: what is whole is delivered, what is not is reported with its range.
+///
+/// Cases C35 and C36.
 struct CorruptionTests {
     private let folder = TemporaryFolder()
 

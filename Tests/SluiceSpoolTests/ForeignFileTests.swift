@@ -6,6 +6,8 @@ import SluiceTestSupport
 import Testing
 
 /// Files that are no segments of Sluice's, or only look like it.
+///
+/// Cases C35, C36, C38 and C45.
 struct ForeignFileTests {
     private let folder = TemporaryFolder()
 

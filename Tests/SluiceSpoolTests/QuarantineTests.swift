@@ -31,6 +31,7 @@ struct QuarantineTests {
         SpoolFixture.record(index).withBytes { writer.append(fixture.entry(segment, index), record: $0) }
     }
 
+    /// Case C78.
     @Test func `an entry comes back with every fact and the record byte for byte`() throws {
         let segment = fixture.name(0)
         let record = #"{"received_at":1,"envelope":{"event":"ü\u0000\"","n":1e5, "x" : [ 1,2 ]},"trusted":{}}"#

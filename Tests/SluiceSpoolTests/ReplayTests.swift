@@ -177,6 +177,7 @@ struct ReplayTests {
         #expect(try fixture.status().counts.discarded == 4)
     }
 
+    /// Case C79.
     @Test func `two at once: the second is told so`() throws {
         try fixture.addFinishedSegment(bad: 1)
         let editor = editor()
@@ -247,6 +248,7 @@ struct ReplayTests {
         try checkInterrupted(kind, isDecided: step.isBehindLine)
     }
 
+    /// Case C79.
     @Test(arguments: QuarantineEditor.Step.allCases, [QuarantineMove.Kind.replay, .discard])
     func `a kill at any step loses and doubles nothing`(
         step: QuarantineEditor.Step,
@@ -295,6 +297,7 @@ struct ReplayTests {
         #expect(end.quarantined == 5)
     }
 
+    /// Case C77.
     @Test func `five rounds with the cause still there leave one entry a record`() throws {
         try fixture.addFinishedSegment(records: 1000, bad: 1000)
         for round in 1...5 {

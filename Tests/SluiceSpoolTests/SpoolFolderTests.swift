@@ -10,6 +10,7 @@ struct SpoolFolderTests {
 
     private func mode(_ path: String) throws -> UInt32 { try FileStatus(of: path).mode & 0o7777 }
 
+    /// Case C48.
     @Test(arguments: [0o000, 0o022, 0o077, 0o777] as [mode_t])
     func `modes are the same whatever the umask`(mask: mode_t) async throws {
         // A process of its own: the mask is the whole process's.
@@ -85,6 +86,7 @@ struct SpoolFolderTests {
         #expect(try FileSystem.names(in: folder.path) == ["FORMAT"])
     }
 
+    /// Case C45.
     @Test func `the root may be a link and is resolved`() throws {
         try FileSystem.makeFolder(folder.path("volume"))
         #expect(symlink(folder.path("volume"), folder.path("spool")) == 0)
@@ -132,6 +134,7 @@ struct SpoolFolderTests {
         }
     }
 
+    /// Case C43.
     @Test(.enabled(if: canMount, "needs root, to mount"))
     func `a folder on another filesystem is refused`() throws {
         let spool = try SpoolFolder.open(folder.path("spool"), role: .relay)
@@ -143,6 +146,7 @@ struct SpoolFolderTests {
         #expect(error?.path == spool.quarantine)
     }
 
+    /// Case C43.
     @Test(.enabled(if: canMount, "needs root, to mount"))
     func `bind mounts of one filesystem are refused`() throws {
         let spool = try SpoolFolder.open(folder.path("spool"), role: .relay)

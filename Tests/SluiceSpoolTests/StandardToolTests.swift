@@ -5,6 +5,8 @@ import SluiceTestSupport
 import Testing
 
 /// `lz4` and this module agree about what a segment holds.
+///
+/// Case C78.
 @Suite(.enabled(if: Tool.isInstalled("lz4"), "the lz4 tool is missing"))
 struct StandardToolTests {
     private let folder = TemporaryFolder()

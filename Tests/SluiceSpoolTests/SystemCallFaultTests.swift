@@ -6,6 +6,8 @@ import SluiceTestSupport
 import Testing
 
 /// Real system calls that fail or hang under a writer, and the order of those that do not.
+///
+/// Case C42.
 @Suite(.enabled(if: Tracer.isPossible, "strace is missing or may not attach"))
 struct SystemCallFaultTests {
     private let fixture: WriterFixture

@@ -7,6 +7,8 @@ import Synchronization
 import Testing
 
 /// Reading beside writers that have only just written.
+///
+/// Case C47.
 struct YoungSegmentTests {
     private let folder = TemporaryFolder()
 

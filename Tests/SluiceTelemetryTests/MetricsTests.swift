@@ -114,6 +114,7 @@ struct HealthTests {
         #expect(health.readinessProblems == [])
     }
 
+    /// Case C33.
     @Test func `a loop that stopped turning is told by name`() {
         let clock = ManualClock()
         let health = Health(clock: clock.clock)
