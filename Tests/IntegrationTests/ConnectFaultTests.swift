@@ -32,7 +32,11 @@ struct ConnectFaultTests {
         #expect(!result.errors.contains("test-key"), sourceLocation: place)
     }
 
-    @Test(.enabled(if: canUnshare && Tool.isInstalled("openssl") && Tool.isInstalled("faketime")))
+    private static let roots = "/etc/ssl/certs/ca-certificates.crt"
+    private static let canForge =
+        canUnshare && Tool.isInstalled("openssl") && Tool.isInstalled("faketime") && (try? FileStatus(of: roots)) != nil
+
+    @Test(.enabled(if: canForge, "needs root, unshare, openssl, faketime, and Debian's list of roots"))
     func `certificates that are expired, of nobody known or of another name are told apart and never trusted`() throws {
         let folder = sample.folder
         let openssl = try #require(Tool.path(of: "openssl"))
@@ -60,8 +64,6 @@ struct ConnectFaultTests {
             }.joined(),
             to: "roots.pem"
         )
-        let roots = "/etc/ssl/certs/ca-certificates.crt"
-        try #require((try? FileStatus(of: roots)) != nil)  // no Debian: see the condition
         var reasons: Set<String> = []
         for (files, trusted) in [(expired, bundle), (other, bundle), (unknown, bundle), (unknown, "/dev/null")] {
             let server = try ProcessRunner().start(
@@ -72,7 +74,7 @@ struct ConnectFaultTests {
             let drained = try RelayProgram.drain(
                 sample.path,
                 to: "https://localhost:\(port)",
-                prefix: replacing([roots: trusted])
+                prefix: replacing([Self.roots: trusted])
             )
             #expect(drained.code == 69, "\(drained.output) \(drained.errors)")
             #expect(drained.output.contains("halted: "))

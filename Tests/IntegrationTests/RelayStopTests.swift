@@ -35,7 +35,9 @@ struct RelayStopTests {
         defer { server.stop() }
         let sample = try SampleSpool()
         try sample.fill(120)
-        let settings = ["SLUICE_RELAY_SHUTDOWN_GRACE_S": "1.5", "SLUICE_RELAY_MAX_IN_FLIGHT": "1"]
+        let settings = [
+            "SLUICE_RELAY_SHUTDOWN_GRACE_S": fault == .slow ? "20" : "1.5", "SLUICE_RELAY_MAX_IN_FLIGHT": "1",
+        ]
         let relay = try RelayProgram.run(sample.path, to: server.url, settings: settings)
         #expect(relay.wait(seconds: 20) { upstream.requests.count == 1 })
         if fault == .failing { #expect(relay.wait(seconds: 20) { relay.errors.contains("Destination closed") }) }
@@ -43,7 +45,7 @@ struct RelayStopTests {
         kill(relay.id, signal)
         let result = relay.result(seconds: 20)
         #expect(result.code == 0)
-        #expect(Double(SystemClock.system.monotonicNanoseconds() - begun) / 1e9 < 7)
+        #expect(Double(SystemClock.system.monotonicNanoseconds() - begun) / 1e9 < 10)
         #expect(try FileSystem.names(in: "\(sample.path)/claimed").isEmpty)
         #expect(upstream.requests.count == 1)
         #expect(result.errors.contains(#""events.left":\#(fault == .slow ? 70 : 120)"#), "\(result.errors)")

@@ -153,9 +153,10 @@ struct FaultTests {
             try fixture.seal(RelayFixture.records(drains * 50..<drains * 50 + 50))
             try fixture.drain()
             drains += 1
-            #expect(upstream.taken.count >= drains * 50 - 50)
         }
         #expect(drains > 3)
+        // Its neighbours have left it behind long before.
+        #expect(upstream.taken.contains("evt_6") && upstream.taken.contains("evt_8"))
         let entries = try fixture.quarantined()
         #expect(entries.map(\.id) == ["evt_7"])
         #expect(entries.map(\.reason) == ["upstream_failing"])
