@@ -65,6 +65,14 @@ static inline void enter(void) { pthread_once(&once, start); }
 
 __attribute__((constructor)) static void start_early(void) { enter(); }
 
+__attribute__((destructor)) static void note_exit(void) {
+    if (!sluice_records_exit()) return;
+    struct entry entry = {.operation = "exit", .path = ""};
+    sluice_lock_log();
+    sluice_append(&entry);
+    sluice_unlock_log();
+}
+
 // MARK: Paths
 
 // Puts the part of `path` below the root into `out`; false when it is elsewhere.

@@ -50,6 +50,7 @@ _Noreturn void sluice_kill(void);
 void sluice_open_log(const char *path, const char *record);
 bool sluice_records_changes(void);
 bool sluice_records_traffic(void);
+bool sluice_records_exit(void);
 void sluice_lock_log(void);
 void sluice_unlock_log(void);
 struct entry {

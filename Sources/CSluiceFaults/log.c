@@ -13,7 +13,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int descriptor = -1;
-static bool records_changes, records_traffic;
+static bool records_changes, records_traffic, records_exit;
 
 void sluice_open_log(const char *path, const char *record) {
     if (!path) return;
@@ -28,10 +28,12 @@ void sluice_open_log(const char *path, const char *record) {
     descriptor = high >= 0 ? high : low;
     records_changes = record && strstr(record, "changes");
     records_traffic = record && strstr(record, "traffic");
+    records_exit = record && strstr(record, "exit");
 }
 
 bool sluice_records_changes(void) { return records_changes; }
 bool sluice_records_traffic(void) { return records_traffic; }
+bool sluice_records_exit(void) { return records_exit; }
 
 void sluice_lock_log(void) {
     pthread_mutex_lock(&mutex);

@@ -42,7 +42,10 @@ package struct CommandTable {
             output: Output(),
             signals: signals
         )
-        exit(await run(words, chosen, context).rawValue)
+        let code = await run(words, chosen, context).rawValue
+        // Not `exit`, which lets libraries clean up under threads that still use them: OpenSSL then ended one drain in
+        // some hundred by a signal, after all its work was done. Output is flushed, and nothing else waits for the end.
+        _exit(code)
     }
 
     private func run(
@@ -196,7 +199,11 @@ extension SpoolError {
     fileprivate var exitCode: ExitCode {
         // Not the configuration's fault: a supervisor is to start the program again.
         if code == .lockLost { return .io }
-        if disposition == .stop { return .configuration }
+        switch code {
+        // A disk that is full or fails may work later; what else an operator has to mend stays as it is till then.
+        case .io, .outOfSpace: return .io
+        default: if disposition == .stop { return .configuration }
+        }
         switch code {
         case .damaged, .tooLarge, .notASpool, .nameTaken: return .badData
         case .unsupportedVersion, .permission, .wrongFilesystem: return .configuration

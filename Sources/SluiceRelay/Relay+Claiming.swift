@@ -6,6 +6,7 @@ internal import SluiceTelemetry
 /// Taking segments, one's own and those of the dead, and giving them back.
 extension Relay {
     private static let scanInterval: Int64 = 200_000_000
+    private static let faultInterval: Int64 = 1_000_000_000
     private static let adoptionInterval: Int64 = 5_000_000_000
 
     /// Claims the oldest segment that is ready and starts to read it.
@@ -21,21 +22,39 @@ extension Relay {
                 return false
             }
             wasReadyEmpty = false
+            worked(.claiming)
             open(claim)
             return true
         } catch {
-            // A folder that can't grow on a full disk has room for another name when a segment is finished.
-            guard error.code == .outOfSpace, claimCount > 0 else { throw error }
+            // Without its lock it must stop; a drain that has nothing in hand ends and says why. Whatever else it is may
+            // pass: a folder that can't grow on a full disk has room for another name when a segment is finished.
+            guard error.code != .lockLost, !isDrain || claimCount > 0 else { throw error }
+            failed(.claiming, error)
             isClaimingStuck = true
-            nextScanAt = now + Self.scanInterval
+            nextScanAt = now + (error.code == .outOfSpace ? Self.scanInterval : Self.faultInterval)
             return false
         }
     }
 
     /// Moves segments of dead writers to `ready/`, and takes over the claims of dead relays.
-    func adopt(_ now: Int64) throws(SpoolError) {
+    func adopt(_ now: Int64) {
         guard now >= nextAdoptionAt, !isStopping else { return }
         nextAdoptionAt = now + Self.adoptionInterval
+        putBackMisplaced()
+        do throws(SpoolError) {
+            isRecoveryStuck = try takeOver()
+            if !isRecoveryStuck { worked(.recovery) }
+        } catch {
+            isRecoveryStuck = true
+            failed(.recovery, error)
+        }
+        if isRecoveryStuck { nextAdoptionAt = now + Self.faultInterval }
+        tellIgnored()
+        checkFolders()
+    }
+
+    /// - Returns: whether something is left that could not be taken over this time.
+    private func takeOver() throws(SpoolError) -> Bool {
         let recovery = try IncomingRecovery(incoming: folder.incoming, ready: folder.ready, clock: clock)
         let recovered = recovery.recovered.count
         if recovered > 0 {
@@ -44,16 +63,30 @@ extension Relay {
                 metadata: ["segments": .integer(recovered)]
             )
         }
-        for problem in recovery.problems where toldProblems.count < 1000 && toldProblems.insert(problem).inserted {
-            logger.error("Segment not recovered", metadata: ["error": .string(problem.description)])
-        }
+        tell(recovery.problems, "Segment not recovered")
         let adopted = try worker.adoptOrphans()
+        let problems = worker.takeProblems()
+        tell(problems, "Claims of an ended relay not taken over")
         if adopted > 0 {
             logger.notice("Claims of ended relays taken over", metadata: ["segments": .integer(adopted)])
         }
-        tellIgnored()
-        checkFolders()
         if recovered > 0 || adopted > 0 { nextScanAt = .min }
+        // Names that are no segment's have no error; they are nobody's work.
+        return !problems.isEmpty || recovery.problems.contains { $0.errnoCode != nil }
+    }
+
+    /// Tells of problems that come again each time, each once.
+    private func tell(_ problems: [SpoolError], _ message: String) {
+        for problem in problems where toldProblems.count < 1000 && toldProblems.insert(problem).inserted {
+            logger.error(message, metadata: ["error": .string(problem.description)])
+        }
+    }
+
+    /// Tries again to give segments back that could not be moved.
+    private func putBackMisplaced() {
+        let segments = misplaced
+        misplaced.removeAll()
+        for (segment, reason) in segments { setAside(segment, reason) }
     }
 
     /// Looks for the folders that are used only when there is something to write down.
@@ -87,6 +120,10 @@ extension Relay {
             segment.erasureGeneration = erasures.generation
             let cursor = try SegmentCursor(segment, path: claim.path)
             try noteSealed(segment, standing, path: claim.path)
+            if claim.isAdopted || progress.isPresent {
+                _ = try quarantineWriter(of: segment, readsExisting: true)
+            }
+            // Nothing can fail from here on: a segment that is in the table is not left alone.
             if Int(slot) == segments.count {
                 segments.append(segment)
             } else {
@@ -94,9 +131,6 @@ extension Relay {
                 segments[Int(slot)] = segment
             }
             claimCount += 1
-            if claim.isAdopted || progress.isPresent {
-                _ = try quarantineWriter(of: segment, readsExisting: true)
-            }
             reading = cursor
         } catch {
             leave(name, error)
@@ -127,10 +161,15 @@ extension Relay {
             ]
         )
         summary.isWorkLeft = true
+        setAside(name, error.code == .unsupportedVersion ? .laterVersion : .unreadable)
+    }
+
+    private func setAside(_ name: SegmentName, _ reason: IgnoredFile.Reason) {
         do throws(SpoolError) {
-            try worker.setAside(name, reason: error.code == .unsupportedVersion ? .laterVersion : .unreadable)
+            try worker.setAside(name, reason: reason)
         } catch {
-            logger.error("Segment not put back", metadata: ["error": .string(error.description)])
+            misplaced.append((name, reason))
+            failed(.recovery, error)
         }
     }
 

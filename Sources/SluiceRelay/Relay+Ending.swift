@@ -89,7 +89,8 @@ extension Relay {
             summary.halt = "the destination has not taken any record yet and refuses what it was sent (\(status))"
         }
         releaseAll()
-        summary.isWorkLeft = summary.isWorkLeft || othersHoldWork()
+        let isStuck = isClaimingStuck || isRecoveryStuck || !misplaced.isEmpty
+        summary.isWorkLeft = summary.isWorkLeft || isStuck || othersHoldWork()
         // A run that found out nothing leaves what is known, perhaps of another destination.
         if destination.closure != nil || destination.hasTakenRecords != knownHasTakenRecords {
             writeGate(clock.monotonicNanoseconds(), destination.closure == nil ? .untouched : .closedAtLeast)

@@ -5,7 +5,11 @@ internal import SluiceTelemetry
 
 /// What a relay does without for a while when the spool does not take it.
 enum SpoolFault: String {
+    case claiming = "Segments can't be claimed"
+    case recovery = "What others left can't be taken over"
+    case folding = "Ledger not folded"
     case progress = "Progress kept in memory"
+    case progressSync = "Progress not synced: a loss of power may repeat events"
     case quarantine = "Bad records stay pending: no place in quarantine"
     case finish = "Segments not finished yet"
     case gate = "Gate not written"
@@ -18,8 +22,9 @@ enum SpoolFault: String {
 extension Relay {
     func failed(_ fault: SpoolFault, _ error: SpoolError) {
         guard spells[fault, default: FaultSpell()].fails(at: clock.monotonicNanoseconds()) else { return }
-        let level: Logger.Level = fault == .progress || fault == .gate ? .warning : .error
-        logger.log(level: level, fault.rawValue, metadata: ["error": .string(error.description)])
+        let isHarmless = [.progress, .progressSync, .gate, .folding].contains(fault)
+        let metadata: Logger.Metadata = ["error": .string(error.description)]
+        logger.log(level: isHarmless ? .warning : .error, fault.rawValue, metadata: metadata)
     }
 
     func worked(_ fault: SpoolFault) {

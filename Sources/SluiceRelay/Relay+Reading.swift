@@ -48,11 +48,11 @@ extension Relay {
 
     /// A segment that cannot be read on is tried again in a while; what was read of it is resolved meanwhile.
     private func stopReading(_ cursor: SegmentCursor, _ error: SpoolError, _ now: Int64) throws(SpoolError) {
-        if error.disposition == .stop { throw error }
+        if error.code == .lockLost { throw error }
         failed(.reading, error)
         reading = nil
         interrupted.append(cursor)
-        nextInterruptedAt = now + 5_000_000_000
+        nextInterruptedAt = now + 1_000_000_000
     }
 
     private func step(_ cursor: SegmentCursor, _ now: Int64) throws(SpoolError) {

@@ -8,6 +8,7 @@ internal import SluiceTelemetry
 /// Outcomes: noted, written down, and the end of a segment.
 extension Relay {
     private static let finishRetry: Int64 = 1_000_000_000
+    private static let foldRetry: Int64 = 60_000_000_000
     private static let syncInterval: Int64 = 1_000_000_000
     /// Entries that may wait in memory for room in quarantine, in bytes.
     private static let maximumWaitingBytes = 4 << 20
@@ -126,8 +127,12 @@ extension Relay {
         for segment in segments {
             guard let segment else { continue }
             unsaved += segment.unsaved.count
-            // A failure here costs repeats after a power loss at most.
-            try? segment.progress.sync()
+            do throws(SpoolError) {
+                try segment.progress.sync()
+                worked(.progressSync)
+            } catch {
+                failed(.progressSync, error)
+            }
         }
         metrics.unsavedProgress.record(unsaved)
     }
@@ -146,13 +151,25 @@ extension Relay {
             }
             finishing.removeAll()
             worked(.finish)
-            try ledger.foldIfLarge()
+            foldLedger(now)
         } catch {
             nextFinishAt = now + Self.finishRetry
             finishing.removeAll { segments[Int($0.slot)] !== $0 }
             // Should this run end before the ledger takes them, the next one sends nothing of them again.
             for segment in finishing { appendProgress(of: segment, withQuarantined: true) }
             failed(.finish, error)
+        }
+    }
+
+    /// Folds a ledger that has grown large; what fails here costs room and nothing else.
+    private func foldLedger(_ now: Int64) {
+        guard now >= nextFoldAt else { return }
+        do throws(SpoolError) {
+            if try ledger.foldIfLarge() { worked(.folding) }
+        } catch {
+            // It is read as a whole each time.
+            nextFoldAt = now + Self.foldRetry
+            failed(.folding, error)
         }
     }
 

@@ -55,8 +55,13 @@ package final class Relay {
     var nextSyncAt: Int64 = .min
     private var nextLockCheckAt: Int64 = .min
     var wasReadyEmpty = false
-    /// No further claim finds room on the disk.
+    /// No further claim can be made at present, such as on a full disk.
     var isClaimingStuck = false
+    /// Something that dead writers or relays left could not be taken over when that was tried last.
+    var isRecoveryStuck = false
+    /// Segments that are to go back to `ready/` and could not be moved yet.
+    var misplaced: [(segment: SegmentName, reason: IgnoredFile.Reason)] = []
+    var nextFoldAt: Int64 = .min
     /// Problems with files that are left where they are; each is told once.
     var toldProblems: Set<SpoolError> = []
     /// What does not work at present, and since when it has not.
@@ -208,6 +213,7 @@ package final class Relay {
             while try turn() {}
         } catch {
             awaitAnswers()
+            closeWorker()
             throw error
         }
         end()
@@ -258,7 +264,7 @@ package final class Relay {
         readGate(clock.monotonicNanoseconds())
         tidy()
         forgetFinishedSuspects()
-        try adopt(clock.monotonicNanoseconds())
+        adopt(clock.monotonicNanoseconds())
     }
 
     /// Opens the duplicate window; without room for one the relay works without it.
@@ -310,7 +316,7 @@ package final class Relay {
         sweepQuarantine(now)
         mayExpire = clockWatch.mayExpire(wallMilliseconds: clock.wallMilliseconds(), monotonic: now)
         readGate(now)
-        try adopt(now)
+        adopt(now)
         syncProgress(now)
         metrics.inFlight.record(destination.inFlight)
         metrics.concurrencyLimit.record(destination.limit)

@@ -21,13 +21,18 @@ package struct IgnoredFile: Hashable, Sendable, CustomStringConvertible {
     /// Bytes that are not UTF-8 come repaired.
     package var path: String
     package var reason: Reason
+    /// What failed, and what to do about it.
+    package var cause: SpoolError?
 
-    package init(path: String, reason: Reason) {
+    package init(path: String, reason: Reason, cause: SpoolError? = nil) {
         self.path = path
         self.reason = reason
+        self.cause = cause
     }
 
-    package var description: String { "\(path): left alone (\(reason.rawValue))" }
+    package var description: String {
+        "\(path): left alone (\(reason.rawValue))" + (cause.map { ": \($0)" } ?? "")
+    }
 }
 
 extension FileStatus {
@@ -51,15 +56,21 @@ struct IgnoredFiles: Sendable {
     private(set) var count = 0
 
     /// Notes `name`, unless it was noted before.
-    mutating func note(_ name: UnsafeRawBufferPointer, in folder: String, reason: IgnoredFile.Reason) {
+    mutating func note(
+        _ name: UnsafeRawBufferPointer,
+        in folder: String,
+        reason: IgnoredFile.Reason,
+        cause: SpoolError? = nil
+    ) {
         guard known.count < Self.limit, known.insert(Checksum.xxh3(name)).inserted else { return }
         count += 1
-        untold.append(IgnoredFile(path: "\(folder)/\(String(decoding: name, as: UTF8.self))", reason: reason))
+        let path = "\(folder)/\(String(decoding: name, as: UTF8.self))"
+        untold.append(IgnoredFile(path: path, reason: reason, cause: cause))
     }
 
-    mutating func note(_ name: String, in folder: String, reason: IgnoredFile.Reason) {
+    mutating func note(_ name: String, in folder: String, reason: IgnoredFile.Reason, cause: SpoolError? = nil) {
         var name = name
-        name.withUTF8 { note(UnsafeRawBufferPointer($0), in: folder, reason: reason) }
+        name.withUTF8 { note(UnsafeRawBufferPointer($0), in: folder, reason: reason, cause: cause) }
     }
 
     /// What was noted since the last call.

@@ -4,9 +4,9 @@ package import SluiceSystem
 
 /// The file `ledger`: what was sealed and what became of it, one checksummed line for each fact.
 ///
-/// Every program appends with O_APPEND and one write under a shared `flock(2)`; whoever folds old lines into totals
-/// holds it exclusively and puts a new file in place, so everyone who takes the lock makes sure first that the path
-/// still names its file. All methods may be called from any thread.
+/// Every program appends with O_APPEND under an exclusive `flock(2)`, so that a write that the kernel cuts in two is not
+/// torn apart by another's; whoever folds old lines into totals holds it too and puts a new file in place, so everyone
+/// who takes the lock makes sure first that the path still names its file. All methods may be called from any thread.
 package final class Ledger: Sendable {
     /// What the ledger knows of a segment.
     package enum Standing: Hashable, Sendable {
@@ -52,7 +52,10 @@ package final class Ledger: Sendable {
         let path = spool.ledger
         while true {
             do throws(SystemError) {
-                return FileHolder(try File(opening: path, O_RDWR | O_APPEND))
+                let found = try File(opening: path, O_RDWR | O_APPEND)
+                // Whoever made or folded it may have been killed before its name was durable.
+                try FileSystem.syncFolder(spool.root)
+                return FileHolder(found)
             } catch {
                 guard error.errno == ENOENT else { throw error }
             }
@@ -136,13 +139,13 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// The file that the path names, with a shared lock.
+    /// The file that the path names, with its lock.
     private func locked(_ current: inout FileHolder?) throws(SystemError) -> FileHolder {
         while true {
             let holder: FileHolder
             if let current { holder = current } else { holder = try Self.opened(spool) }
             current = holder
-            try holder.file.lock(exclusive: false)
+            try holder.file.lock()
             if holder.file.isStillAtItsPath() { return holder }
             try holder.file.unlock()
             current = nil

@@ -96,10 +96,24 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// A sentence with path and offset.
+    /// What an operator can do about a failed system call; nil where that depends.
+    package var advice: String? {
+        switch errnoCode {
+        case ENOSPC: "make room on the filesystem"
+        case EDQUOT: "make room, or raise the quota"
+        case EROFS: "the filesystem is read-only, perhaps since a fault: see the kernel's log, then mount it writable"
+        case EIO: "the disk fails: see the kernel's log"
+        case EMFILE: "raise the limit of open files (LimitNOFILE, ulimit -n)"
+        case ENFILE: "raise the system's limit of open files (fs.file-max)"
+        case EACCES, EPERM: "endpoint and relay need modes 2770 and 0660 and a group that both are in"
+        default: nil
+        }
+    }
+
+    /// A sentence with path and offset, and what to do about it.
     package var description: String {
         let place = byteOffset.map { " at byte \($0)" } ?? ""
-        return "\(path)\(place): \(detail)"
+        return "\(path)\(place): \(detail)" + (advice.map { "; \($0)" } ?? "")
     }
 }
 

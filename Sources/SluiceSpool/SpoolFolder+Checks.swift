@@ -35,6 +35,8 @@ extension SpoolFolder {
     }
 
     /// Puts FORMAT in place in one step; somebody else may have been faster.
+    ///
+    /// Its name is durable once the root is synced.
     func writeFormat() throws(SpoolError) {
         let name = "\(root)/\(SegmentName.newPrefix)FORMAT-\(Self.randomText())"
         do throws(SystemError) {
@@ -42,7 +44,6 @@ extension SpoolFolder {
             try file.write("\(Self.formatLine)\(Self.version)\n")
             try file.sync()
             try FileSystem.move(name, to: format)
-            try FileSystem.syncFolder(root)
         } catch {
             _ = try? FileSystem.removeIfPresent(name)  // the first fault is the one to report
             if error.errno == EEXIST, try checkFormat() { return }
@@ -87,17 +88,15 @@ extension SpoolFolder {
         )
     }
 
-    /// Makes the folders that are not there.
+    /// Makes the folders that are not there; their names are durable once the root is synced.
     func makeParts() throws(SpoolError) {
-        var madeAny = false
         for part in Part.allCases {
             do throws(SystemError) {
-                if try FileSystem.makeFolder(path(of: part), mode: Self.folderMode) { madeAny = true }
+                try FileSystem.makeFolder(path(of: part), mode: Self.folderMode)
             } catch {
                 throw refusal(error, in: root)
             }
         }
-        if madeAny { try Self.stopping { () throws(SystemError) in try FileSystem.syncFolder(root) } }
     }
 
     /// All parts must be real folders on the filesystem of the root.
@@ -207,13 +206,12 @@ extension SpoolFolder {
 
     /// A refused call on `folder`, with everything an operator needs to see why.
     private func refusal(_ error: SystemError, in folder: String) -> SpoolError {
-        guard let status = try? FileStatus(of: folder) else { return SpoolError(error, disposition: .stop) }  // gone
         var result = SpoolError(error, disposition: .stop)
+        guard result.code == .permission, let status = try? FileStatus(of: folder) else { return result }  // gone
         result.path = folder
         result.detail =
             "\(error.call) failed: \(error.reason); the folder has mode \(Self.octal(status.mode)), owner \(status.owner) "
-            + "and group \(status.group), this process runs as \(geteuid()):\(getegid()); endpoint and relay need mode "
-            + "2770 and a group that both are in"
+            + "and group \(status.group), this process runs as \(geteuid()):\(getegid())"
         return result
     }
 

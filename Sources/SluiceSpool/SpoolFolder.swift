@@ -90,12 +90,24 @@ package struct SpoolFolder: Hashable, Sendable {
         if role != .reader { try spool.makeParts() }
         try spool.checkParts()
         if !hasFormat { try spool.writeFormat() }
-        if role != .reader { try spool.probe() }
-        if isNew {
-            let parent = spool.root.split(separator: "/").dropLast().joined(separator: "/")
-            try stopping { () throws(SystemError) in try FileSystem.syncFolder("/\(parent)") }
+        if role != .reader {
+            try spool.syncNames(isNew: isNew)
+            try spool.probe()
         }
         return spool
+    }
+
+    /// Makes the spool and the folders and files in its root durable, whoever made them: that process may have been
+    /// killed before it came to it.
+    private func syncNames(isNew: Bool) throws(SpoolError) {
+        try Self.stopping { () throws(SystemError) in try FileSystem.syncFolder(root) }
+        let parent = "/" + root.split(separator: "/").dropLast().joined(separator: "/")
+        do throws(SystemError) {
+            try FileSystem.syncFolder(parent)
+        } catch {
+            // A folder that must not be read, as some parents are, can only be trusted.
+            if isNew || error.errno != EACCES { throw SpoolError(error, disposition: .stop) }
+        }
     }
 
     private static func absent(_ path: String, _ sign: String) -> SpoolError {

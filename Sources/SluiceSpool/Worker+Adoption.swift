@@ -9,6 +9,8 @@ extension Worker {
 
     /// Takes over the claims of all workers whose lock is free; `claimNext` hands them out.
     ///
+    /// What cannot be taken over stays for the next time; `takeProblems` says why.
+    ///
     /// - Returns: how many segments were taken over.
     @discardableResult
     package func adoptOrphans() throws(SpoolError) -> Int {
@@ -19,9 +21,8 @@ extension Worker {
             do throws(SystemError) {
                 count += try adopt(other)
             } catch {
-                // A full disk passes; anything else is wrong with this folder alone.
-                if error.isOutOfSpace { continue }
-                state.withLock { $0.ignored.note(other, in: spool.claimed, reason: .unreadable) }
+                // Wrong with this folder alone, or it passes, as a full disk does.
+                state.withLock { $0.problems.append(SpoolError(error)) }
             }
         }
         return count

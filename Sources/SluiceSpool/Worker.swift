@@ -23,6 +23,8 @@ package final class Worker: Sendable {
         /// Handed out or taken over, and still in the folder.
         var held: Set<SegmentName> = []
         var ignored = IgnoredFiles()
+        /// Why claims could not be taken over.
+        var problems: [SpoolError] = []
         var isClosed = false
     }
 
@@ -125,7 +127,8 @@ package final class Worker: Sendable {
                 }
                 // Something is wrong with this one, such as an attribute that forbids to move it; others follow.
                 state.ready.skip(segment, until: now + Self.skipTime)
-                state.ignored.note(segment.sealedFileName, in: spool.ready, reason: .unreadable)
+                let cause = SpoolError(error)
+                state.ignored.note(segment.sealedFileName, in: spool.ready, reason: .unreadable, cause: cause)
                 continue
             }
             state.held.insert(segment)
@@ -165,10 +168,9 @@ package final class Worker: Sendable {
 
     /// Removes a claimed segment, then its progress: only after its `finished` line is synced.
     package func remove(_ segment: SegmentName) throws(SpoolError) {
-        try spoolCall { () throws(SystemError) in
-            try FileSystem.removeIfPresent(path(of: segment))
-            try FileSystem.removeIfPresent(spool.progress(segment))
-        }
+        _ = try spoolCall { () throws(SystemError) in try FileSystem.removeIfPresent(path(of: segment)) }
+        // Progress without a segment means nothing; a later start removes it.
+        _ = try? FileSystem.removeIfPresent(spool.progress(segment))
         state.withLock { _ = $0.held.remove(segment) }
     }
 
@@ -218,6 +220,14 @@ package final class Worker: Sendable {
 
     /// Names that were left alone since the last call, each told once.
     package func takeIgnored() -> [IgnoredFile] { state.withLock { $0.ignored.takeUntold() } }
+
+    /// Why claims of other workers could not be taken over since the last call.
+    package func takeProblems() -> [SpoolError] {
+        state.withLock { state in
+            defer { state.problems = [] }
+            return state.problems
+        }
+    }
 
     /// Names that were left alone so far, each counted once.
     package var ignoredCount: Int { state.withLock { $0.ignored.count } }

@@ -129,7 +129,9 @@ package struct File: ~Copyable {
 
     /// Reserves room on disk for `range`, so that later writes there cannot fail for space, `posix_fallocate(3)`.
     package func reserve(from offset: Int, count: Int) throws(SystemError) {
-        let code = posix_fallocate(descriptor, off_t(offset), off_t(count))
+        // Returns the error instead of leaving it in `errno`.
+        var code: Int32
+        repeat { code = posix_fallocate(descriptor, off_t(offset), off_t(count)) } while code == EINTR
         if code != 0 { throw SystemError(call: "posix_fallocate", path: path, errno: code) }
     }
 

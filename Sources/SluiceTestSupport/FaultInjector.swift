@@ -13,6 +13,8 @@ package final class FaultInjector {
         case changes
         /// What goes over sockets.
         case traffic
+        /// Ends by `exit(3)`.
+        case exit
     }
 
     /// Where the library is; it lies beside the test bundle.

@@ -4,12 +4,12 @@
 package struct FaultLog {
     package enum Operation: String, Sendable {
         case create, write, truncate, extend, reserve, fsync, fdatasync, syncfolder, rename, link, unlink, mkdir, rmdir
-        case lock, unlock, fault, send, receive
+        case lock, unlock, fault, send, receive, exit
 
         /// Whether it is a step between which a crash can be told from the next.
         package var isChange: Bool {
             switch self {
-            case .lock, .unlock, .fault, .send, .receive: false
+            case .lock, .unlock, .fault, .send, .receive, .exit: false
             default: true
             }
         }

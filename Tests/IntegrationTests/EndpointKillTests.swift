@@ -30,13 +30,9 @@ struct EndpointKillTests {
         _ spool: String,
         _ contract: String,
         under injector: FaultInjector? = nil
-    ) throws -> (process: RunningProcess, port: UInt16?) {
-        let settings = EndpointProcess.unlimited.merging(["SLUICE_SPOOL_SEGMENT_BYTES": "4096"]) { $1 }
-        let runner = ProcessRunner(environment: settings)
-        let words = ["serve", "--spool", spool, "--contract", contract, "--listen", "127.0.0.1:0", "--admin", "off"]
-        let process = try (injector.map { runner.under($0) } ?? runner).start("sluice-endpoint", words)
-        let address = process.line(startingWith: "listening on ")
-        return (process, address?.split(separator: ":").last.flatMap { UInt16($0) })
+    ) throws -> EndpointRun {
+        let settings = ["SLUICE_SPOOL_SEGMENT_BYTES": "4096"]
+        return try EndpointRun(spool: spool, contract: contract, settings: settings, under: injector)
     }
 
     @Test func `an endpoint killed at any call loses nothing that it acknowledged, and the next one goes on`() throws {

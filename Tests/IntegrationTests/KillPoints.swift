@@ -24,6 +24,11 @@ struct KillPoint: Sendable, CustomStringConvertible {
     /// The text of the ids that belong to this point alone.
     var prefix: String { "\(manner == .torn ? "t" : "k")\(number)" }
 
+    /// Whether a call is more than the check that every start makes of the folders; the endpoint's tests kill in that.
+    static func isWork(_ entry: FaultLog.Entry) -> Bool {
+        !entry.path.contains(".new-probe") && !(entry.operation == .mkdir && entry.hasFailed)
+    }
+
     /// The rule that kills there; `pattern` are the paths whose calls are counted.
     func rule(_ pattern: String = "*") -> String {
         switch manner {
@@ -33,14 +38,26 @@ struct KillPoint: Sendable, CustomStringConvertible {
     }
 
     /// All points of a run that was written down.
-    static func all(of log: FaultLog, where isMeant: (FaultLog.Entry) -> Bool = { _ in true }) -> [KillPoint] {
-        let changes = log.changes.filter(isMeant)
+    ///
+    /// - Parameters:
+    ///   - log: what it did.
+    ///   - pattern: the paths whose calls are counted.
+    ///   - isMeant: which of them are points.
+    /// - Returns: the kills before calls, then those in writes.
+    static func all(
+        of log: FaultLog,
+        counting pattern: (FaultLog.Entry) -> Bool = { _ in true },
+        where isMeant: (FaultLog.Entry) -> Bool = { _ in true }
+    ) -> [KillPoint] {
+        let changes = log.changes.filter(pattern)
         let writes = changes.filter { $0.operation == .write }
         func text(_ entry: FaultLog.Entry) -> String {
             "\(entry.operation) \(entry.path)\(entry.target.map { " > \($0)" } ?? "")"
         }
-        return changes.enumerated().map { KillPoint(number: $0 + 1, manner: .before, call: text($1)) }
-            + writes.enumerated().map { KillPoint(number: $0 + 1, manner: .torn, call: text($1)) }
+        return changes.enumerated().filter { isMeant($1) }
+            .map { KillPoint(number: $0 + 1, manner: .before, call: text($1)) }
+            + writes.enumerated().filter { isMeant($1) }
+            .map { KillPoint(number: $0 + 1, manner: .torn, call: text($1)) }
     }
 }
 

@@ -10,44 +10,6 @@ import Testing
 /// Case C68.
 @Suite(.timeLimit(.minutes(3)))
 struct RelayKillTests {
-    /// Three segments and a dead relay's claim, with everything in them that a relay treats apart.
-    private static func spool(_ prefix: String) throws -> SampleSpool {
-        let sample = try SampleSpool()
-        func record(_ id: String, _ second: Int, quarantine: String? = nil) -> String {
-            SampleSpool.record("\(prefix)-\(id)", timestamp: 1_796_000_000 + second, quarantine: quarantine)
-        }
-        // Two requests at least for each segment, since they are of different seconds.
-        try sample.seal(
-            frames: [[record("a0", 0), record("a1", 0)], [record("a2", 1), record("a3", 1, quarantine: "late")]],
-            sequence: 0
-        )
-        try sample.seal(frames: [[record("b0", 2), record("bad", 2)], [record("b1", 3)]], sequence: 1)
-
-        // What a killed writer left: no footer, no line in the ledger, the last frame torn.
-        let open = try SegmentFile(
-            creating: sample.name(2),
-            in: sample.spool.incoming,
-            as: sample.name(2).openFileName,
-            createdAt: 1_796_000_000
-        )
-        for frame in [[record("c0", 4), record("c1", 4)], [record("torn", 4)]] {
-            var content = ByteBuffer()
-            for line in frame { content.append(line) }
-            try open.append(content.bytes, records: frame.count, receivedAt: 1_796_000_000...1_796_000_000)
-        }
-        try open.finish(footer: false)
-        let path = sample.spool.incoming(sample.name(2))
-        try File(opening: path, O_WRONLY).truncate(to: try FileStatus(of: path).size - 9)
-
-        let claimed = try sample.seal(frames: [[record("d0", 5), record("d1", 6)]], sequence: 3)
-        try FileSystem.makeFolder("\(sample.spool.claimed)/dead")
-        _ = try File(opening: "\(sample.spool.claimed)/dead/lock", O_RDWR | O_CREAT | O_EXCL)
-        try FileSystem.move(sample.spool.ready(claimed), to: sample.spool.claimed(claimed, by: "dead"))
-        return sample
-    }
-
-    private static let delivered = ["a0", "a1", "a2", "b0", "b1", "c0", "c1", "d0", "d1"]
-
     private static func settings(window: Int) -> [String: String] {
         // One request at a time: at most one is under way when it is killed.
         ["SLUICE_RELAY_MAX_IN_FLIGHT": "1", "SLUICE_RELAY_DUPLICATE_WINDOW": "\(window)"]
@@ -66,12 +28,12 @@ struct RelayKillTests {
 
     /// A run that nobody disturbs: its calls are the points.
     private static func points(window: Int) throws -> [KillPoint] {
-        let sample = try spool("count")
+        let sample = try SampleSpool.mixed("count")
         let injector = try FaultInjector(root: sample.path, record: [.changes])
         let stub = try StubProcess("--poison", "count-bad")
         let result = try drain(sample, to: stub.url, window: window, under: injector)
         #expect(result.code == 0, "\(result.errors)")
-        return KillPoint.all(of: try injector.log())
+        return KillPoint.all(of: try injector.log(), where: KillPoint.isWork)
     }
 
     /// Without the duplicate window only the progress files keep a relay from sending again what was answered.
@@ -80,12 +42,12 @@ struct RelayKillTests {
         window: Int
     ) throws {
         let points = try Self.points(window: window)
-        #expect(points.count > 60)
+        #expect(points.count > 50)
         let stub = try StubProcess(flags: points.flatMap { ["--poison", "\($0.prefix)-bad"] })
         let url = stub.url
         var wrong = problems(among: points) { point in
             var findings = Findings()
-            let sample = try Self.spool(point.prefix)
+            let sample = try SampleSpool.mixed(point.prefix)
             let injector = try FaultInjector(root: sample.path)
             try injector.set(point.rule())
             let killed = try Self.drain(sample, to: url, window: window, under: injector)
@@ -96,9 +58,9 @@ struct RelayKillTests {
             try findings.balance(sample.spool, "at the end")
             try findings.empty(sample.spool)
             let status = try SpoolStatus.read(sample.spool)
-            findings.equal(status.counts.delivered, Self.delivered.count, "delivered")
-            findings.equal(status.quarantined, 2, "quarantined")
-            findings.equal(status.accepted, Self.delivered.count + 2, "accepted")
+            findings.equal(status.counts.delivered, SampleSpool.mixedDelivered.count, "delivered")
+            findings.equal(status.quarantined, SampleSpool.mixedQuarantined, "quarantined")
+            findings.equal(status.accepted, SampleSpool.mixedDelivered.count + SampleSpool.mixedQuarantined, "accepted")
             return findings.texts
         }
         let arrived = try stub.events()
@@ -107,7 +69,7 @@ struct RelayKillTests {
             var findings = Findings()
             let events = byPoint[point.prefix] ?? []
             let ids = Set(events.map { String($0.id.dropFirst(point.prefix.count + 1)) })
-            findings.equal(ids.sorted(), Self.delivered, "arrived")
+            findings.equal(ids.sorted(), SampleSpool.mixedDelivered, "arrived")
             let repeats = Dictionary(grouping: events, by: \.id).filter { $1.count > 1 }
             findings.check(repeats.values.allSatisfy { $0.count == 2 }, "sent three times: \(repeats.keys)")
             // One request was under way: what came again must have come in one request the first time.
@@ -119,11 +81,11 @@ struct RelayKillTests {
     }
 
     @Test func `the kills of these tests are real, and a run without them changes nothing of what is sent`() throws {
-        let sample = try Self.spool("x")
+        let sample = try SampleSpool.mixed("x")
         let stub = try StubProcess("--poison", "x-bad")
         let injector = try FaultInjector(root: sample.path)
         try injector.set("change * 10000 kill")
         #expect(try Self.drain(sample, to: stub.url, window: 1000, under: injector).code == 0)
-        #expect(try stub.events().map(\.id).sorted() == Self.delivered.map { "x-\($0)" })
+        #expect(try stub.events().map(\.id).sorted() == SampleSpool.mixedDelivered.map { "x-\($0)" })
     }
 }

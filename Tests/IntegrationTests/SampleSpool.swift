@@ -95,6 +95,7 @@ struct SampleSpool {
         counts.quarantined = ids.count
         try Ledger(in: spool).append([.finished(segment, counts)])
         try FileSystem.remove(spool.ready(segment))
+        try FileSystem.removeIfPresent(spool.progress(segment))
         return segment
     }
 

@@ -8,8 +8,8 @@
 //   SLUICE_FAULTS_RULES   a file of rules; read again whenever it is replaced, so that a test can begin and end a fault
 //                         while the program runs (replace it by a rename; an absent file is no rules)
 //   SLUICE_FAULTS_LOG     a file that is appended to; several processes may share one
-//   SLUICE_FAULTS_RECORD  what goes into the log besides the faults that were injected: "changes", "traffic" or both,
-//                         with a comma
+//   SLUICE_FAULTS_RECORD  what goes into the log besides the faults that were injected: "changes", "traffic", "exit",
+//                         with commas
 //
 // RULES, one a line: CALL PATH WHEN ACTION
 //
@@ -51,6 +51,8 @@
 //               fault     a rule acted on the call at PATH; TARGET is "CALL:ACTION"
 //               send      LENGTH bytes, which follow, are about to be sent over a socket, PATH "-" ("traffic"): before
 //                         this entry nobody can have been told
+//               exit      the process ends by exit(3), which lets libraries clean up under threads that may still use
+//                         them ("exit"); PATH "-"
 //               receive   LENGTH bytes, which follow, were received from a socket ("traffic")
 //   RESULT      0 or more as the call returned it, for write the bytes written; or the negative errno. What failed has
 //               changed nothing, but after a failed sync what it was to make durable may be lost for good.
