@@ -373,6 +373,11 @@ long syscall(long number, ...) {
     long d = va_arg(arguments, long), e = va_arg(arguments, long), f = va_arg(arguments, long);
     va_end(arguments);
     if (number == SYS_getrandom && fill_randomly((uint8_t *)a, (size_t)b)) return b;
+    // A hole is not recorded: who wants one writes zeros then.
+    if (number == SYS_fallocate && (b & FALLOC_FL_PUNCH_HOLE) != 0 && handle_of((int)a) != 0) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
     if (number != SYS_renameat2) return next(number, a, b, c, d, e, f);
     const char *source = (const char *)b, *target = (const char *)d;
     NOTING(source, next(number, a, b, c, d, e, f), .kind = call_rename, .path = inner(source),

@@ -170,6 +170,7 @@ struct CampaignRun {
         guard let kept = plan.keptFailures else { return }
         let name = "\(kept)/\(seed)-\(epoch)-\(moment.operation)-\(result.states)"
         try moment.snapshot.write(to: name, modifiedAt: clock.wallSeconds)
+        try DiskSnapshot(of: root).write(to: "\(name)-restarted", modifiedAt: clock.wallSeconds)
         let log = try File(opening: "\(name).log", O_WRONLY | O_CREAT | O_TRUNC)
         for (index, operation) in operations.enumerated() {
             let cut = index == moment.operation ? "  <== \(moment.crash)" : ""

@@ -98,6 +98,9 @@ struct CrashCheck {
                     return
                 }
                 if line != record.line { faults.append("record \(serial) was altered in quarantine: \(line)") }
+                if record.kind == .plain || record.kind == .twin {
+                    faults.append("record \(serial) is in quarantine, and nothing is wrong with it: \(item.reason)")
+                }
                 found.insert(serial)
             }
         }

@@ -5,7 +5,7 @@ internal import SluiceSystem
 /// A sequence of actions on one spool, from the start of its programs to the moment when the machine ends.
 struct Epoch {
     enum Action: Hashable, Sendable, CaseIterable {
-        case append, stopWriter, writeAndDie, drain, work, recover, replay, discard, erase, fold, status, damage, time
+        case append, stopWriter, writeAndDie, drain, work, recover, replay, discard, erase, eraseEntries, fold, status, damage, time
     }
 
     let records: ModelRecords
@@ -43,7 +43,7 @@ struct Epoch {
 
     private static let weighted: [Action] = [
         .append, .append, .append, .append, .append, .stopWriter, .stopWriter, .writeAndDie, .drain, .drain, .drain,
-        .work, .work, .recover, .replay, .replay, .discard, .erase, .fold, .status, .damage, .time,
+        .work, .work, .recover, .replay, .replay, .discard, .erase, .eraseEntries, .fold, .status, .damage, .time,
     ]
 
     private func perform(_ action: Action, _ processes: Processes, _ random: inout SeededGenerator) throws {
@@ -56,7 +56,8 @@ struct Epoch {
         case .recover: try processes.recoverIncoming()
         case .replay: try processes.edit(.replay, share: random.pick([1, 2]))
         case .discard: try processes.edit(.discard, share: 3)
-        case .erase: try processes.edit(.erase, share: 4)
+        case .erase: try processes.erasePersons()
+        case .eraseEntries: try processes.edit(.erase, share: 4)
         case .fold: try processes.foldLedger()
         case .status: try checkStatus(processes)
         case .damage: if damages && random.oneIn(2) { try processes.damageSomething() }

@@ -18,6 +18,10 @@ package enum Mark: Hashable, Sendable {
     case noted(relay: Int)
     /// From here on these may leave the spool undelivered: expired, discarded or erased.
     case mayVanish([Int])
+    /// Records of these events may leave the spool undelivered from here on.
+    case mayBeErased([Int])
+    /// They must not arrive any more.
+    case erased([Int])
     /// Bytes were changed by nobody.
     case damaged(Damage)
     /// The books did not balance when they were read.
@@ -42,6 +46,8 @@ package struct History: Sendable {
     private let records: ModelRecords
     package private(set) var acknowledged: Set<Int> = []
     package private(set) var mayVanish: Set<Int> = []
+    private var mayBeErased: Set<Int> = []
+    private var erased: Set<Int> = []
     /// Records whose bytes were damaged.
     package private(set) var damaged: Set<Int> = []
     package private(set) var booksMayBeWrong = false
@@ -113,6 +119,8 @@ package struct History: Sendable {
             }
         case .noted(let relay): relays[relay]?.note(upTo: .max)
         case .mayVanish(let serials): mayVanish.formUnion(serials)
+        case .mayBeErased(let events): mayBeErased.formUnion(events)
+        case .erased(let events): erased.formUnion(events)
         case .damaged(let damage):
             damaged.formUnion(damage.serials)
             if damage.forgetsDeliveries { anythingMayRepeat = true }
@@ -146,6 +154,7 @@ package struct History: Sendable {
     }
 
     private mutating func arrive(_ record: ModelRecord, of number: Int, _ relay: Relay) {
+        if erased.contains(record.event) { fail("record \(record.serial) arrived after its person was erased") }
         let count = arrivals[record.event, default: 0]
         arrivals[record.event] = count + 1
         unsettled.append(Unsettled(event: record.event, relay: number, request: relay.requests.count))
@@ -197,7 +206,9 @@ package struct History: Sendable {
 
     /// Whether a record may be neither delivered nor in the spool.
     func mayBeGone(_ serial: Int) -> Bool {
-        mayVanish.contains(serial) || damaged.contains(serial) || records[serial]?.kind == .expired
+        guard let record = records[serial] else { return false }
+        return mayVanish.contains(serial) || damaged.contains(serial) || mayBeErased.contains(record.event)
+            || record.kind == .expired
     }
 
     func hasArrived(_ serial: Int) -> Bool {

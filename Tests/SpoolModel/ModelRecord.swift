@@ -46,7 +46,7 @@ package struct ModelRecord: Sendable {
         let padding = String(repeating: "p\(event)", count: 1 + event * 7 % 13)
         let name = kind == .refused ? "refused" : "taken"
         let head =
-            #""event":"\#(name)","event_id":"e-\#(event)","occurred_at":\#(timestamp),"anonymous_id":"a","#
+            #""event":"\#(name)","event_id":"e-\#(event)","occurred_at":\#(timestamp),"anonymous_id":"\#(Self.person(of: event))","#
             + #""session_id":"s","app_version":"1","build_number":"1","platform":"ios","schema_version":1"#
         let properties = #""padding":"\#(padding)""#
         let quarantine = kind == .setAside ? #""quarantine":{"reason":"unsupported_event","detail":"model"},"# : ""
@@ -56,6 +56,9 @@ package struct ModelRecord: Sendable {
             + #""trusted":{},"envelope":{\#(head),"properties":{\#(properties)}}}"#
         eventText = #"{\#(head),"received_at":\#(receivedAt),\#(properties)}"#
     }
+
+    /// Whom an event is about.
+    static func person(of event: Int) -> String { "anonymous-\(event)" }
 
     /// The line that a quarantine entry keeps, without what a replay put in front; nil for damage.
     static func line(in item: QuarantineItem) -> String? {
@@ -95,8 +98,14 @@ package struct ModelRecord: Sendable {
 /// All records of a campaign's run, by serial number.
 package final class ModelRecords: Sendable {
     private let records = Lock<[ModelRecord]>([])
+    private let erased = Lock<Set<Int>>([])
 
     package init() {}
+
+    /// Notes that a person is erased whom an event is about; workers that know no list leave it alone.
+    func erase(_ event: Int) { erased.withLock { _ = $0.insert(event) } }
+
+    func isErased(_ event: Int) -> Bool { erased.withLock { $0.contains(event) } }
 
     var count: Int { records.withLock { $0.count } }
 

@@ -14,6 +14,17 @@ extension Processes {
         }
     }
 
+    /// Forgets the persons of some events, as `sluice-relay erase` does.
+    func erasePersons() throws {
+        let events = (0...random.below(2)).compactMap { _ in records[random.below(max(1, records.count))]?.event }
+        guard !events.isEmpty else { return }
+        for event in events { records.erase(event) }
+        mark(.mayBeErased(events))
+        let eraser = Eraser(in: spool, ledger: try Ledger(in: spool, clock: clock.clock), clock: clock.clock)
+        _ = try eraser.run(events.map { Person(.anonymous, ModelRecord.person(of: $0)) }, isDryRun: false)
+        mark(.erased(events))
+    }
+
     /// Folds the ledger, however small it is.
     func foldLedger() throws {
         _ = try Ledger(in: spool, clock: clock.clock, foldingBytes: 0).foldIfLarge()

@@ -98,11 +98,11 @@ extension Processes {
         if quarantine.contains(place) { return .quarantined }
         switch (record.kind, random.below(8)) {
         case (.twin, _): return nil
-        case (.plain, _) where records.hasTwins(record.event): return nil
+        case (.plain, _) where records.hasTwins(record.event) || records.isErased(record.event): return nil
         case (.plain, 0...4):
             mark(.arrived(relay: number, serials: [serial], isTaken: true, isAnswered: true, at: 0))
             return .delivered
-        case (_, 0...5):
+        case (.refused, 0...5), (.setAside, 0...5), (.expired, 0...5), (.malformed, 0...5):
             let entry = QuarantineEntry(
                 quarantinedAt: clock.wallSeconds,
                 reason: "upstream_rejected",

@@ -88,7 +88,11 @@ final class Processes {
         }
         try writer.flush()
         // Whatever is large enough is sealed before this thread goes on, so that the calls' order is the seed's.
+        let limit = SystemClock.system.monotonicNanoseconds() + 10_000_000_000
         while sealsEach {
+            guard SystemClock.system.monotonicNanoseconds() < limit else {
+                return mark(.fault("a segment that was due was not sealed"))
+            }
             let done = writer.statistics
             if done.sealedSegments + done.abandonedSegments + done.lostSegments >= done.commits { return }
             usleep(100)
