@@ -62,7 +62,7 @@ struct EndpointBenchmark: Command {
         return .ok
     }
 
-    private static let contract = """
+    static let contract = """
         { contract_version: "bench-1", schema_versions: { min: 1, max: 1 }, events: { report_exported: { properties: {
           report_type: { type: "string", max_length: 50 }, row_count: { type: "number" }, locale: { type: "string" },
           duration_ms: { type: "number" }, is_shared: { type: "boolean" } } } } }

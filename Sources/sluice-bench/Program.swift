@@ -9,6 +9,7 @@ struct Program {
             abstract: "Measures Sluice, and tries to break it, with its real programs on this machine.",
             commands: [
                 ("relay", RelayBenchmark.self), ("endpoint", EndpointBenchmark.self), ("soak", SoakCommand.self),
+                ("recovery", RecoveryBenchmark.self),
             ]
         ).main()
     }
