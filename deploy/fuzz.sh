@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Feeds the fuzz targets of Tests/SluiceFuzzing with inputs that libFuzzer makes up, under Address Sanitizer.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 usage() {
     cat <<'TEXT'
@@ -44,7 +44,7 @@ tests=Tests/SluiceFuzzingTests
 known=$(ls $tests/Corpus)
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets <<<"$known"
 for target in "${targets[@]}"; do
-    [ -d "$tests/Corpus/$target" ] || { echo "fuzz.sh: $target is no target; there are:" $known >&2 && exit 64; }
+    [ -d "$tests/Corpus/$target" ] || { echo "fuzz.sh: $target is no target; there are: ${known//$'\n'/ }" >&2 && exit 64; }
 done
 
 echo "building the fuzz targets"
@@ -80,6 +80,7 @@ keep() {
     cp "$folder"/* "$merged"
     SLUICE_FUZZ_TARGET=$target "$program" "${limits[@]}" -merge=1 -max_len=512 "$merged" ".build/fuzzer-corpus/$target" \
         >".build/fuzzer-logs/$target-merge" 2>&1
+    # shellcheck disable=SC2045 # libFuzzer names its files by their hashes
     for file in $(ls -Sr "$merged"); do
         size=$(du -sb "$folder" | cut -f1)
         [ -f "$folder/$file" ] || [ "$size" -gt 40000 ] || cp "$merged/$file" "$folder"
@@ -103,7 +104,7 @@ for target in "${targets[@]}"; do
     [ -z "$end" ] || failed=1
     [ -n "$executions" ] || { failed=1 && end=${end:-did not begin: $log}; }
     printf '%-14s %12s %8s %9s %9s  %s\n' "$target" "${executions:--}" "${rate:--}" "${covered#cov: }" \
-        "$(ls ".build/fuzzer-corpus/$target" | wc -l)" "${end:-ok}"
+        "$(find ".build/fuzzer-corpus/$target" -type f | wc -l)" "${end:-ok}"
     [ -z "$keep" ] || [ $failed = 1 ] || keep "$target"
 done
 exit $failed
