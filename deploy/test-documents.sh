@@ -74,7 +74,13 @@ journalctl() { cat "$work/relay.err" "$work/endpoint.err"; }
 
 stub() { launch stub "$stub_port" graphjson-stub --listen "127.0.0.1:$stub_port" --store "$work/arrived.ndjson" --key "$1"; }
 
-import() { sluice-endpoint import --backfill "$root/deploy/samples/envelopes.ndjson" 2>/dev/null || [ $? -eq 65 ]; }
+# The sample's events under ids of their own each time; what the relay knows already it would not send.
+imports=0
+import() {
+    imports=$((imports + 1))
+    sed "s/\"demo-/\"demo-$imports-/" "$root/deploy/samples/envelopes.ndjson" |
+        sluice-endpoint import --backfill 2>/dev/null || [ $? -eq 65 ]
+}
 
 # A fresh folder with everything that a document may take for granted.
 prepare() {

@@ -30,7 +30,7 @@ struct ValidateCommand: Command {
 
         Examples:
           sluice-endpoint validate --contract contract.json5 sample.ndjson
-          pbpaste | sluice-endpoint validate --contract contract.json5 --json | jq .
+          zcat sample.ndjson.gz | sluice-endpoint validate --contract contract.json5 --json | jq .
         """
 
     private static let settings = ["endpoint.contract"]
