@@ -29,7 +29,7 @@ extension Relay {
             spooled.document,
             receivedAt: spooled.receivedAt,
             trusted: spooled.trusted,
-            envelope: spooled.envelope
+            anonymousID: spooled.anonymousID
         )
     }
 

@@ -25,6 +25,8 @@ package struct ErasureBook: Sendable {
     /// Unix seconds of the last look at all of quarantine for every person that was listed then.
     package private(set) var sweptAt = Int.min
     private var latestNotedAt = Int.min
+    /// A bit for each entry's hash, sixteen times as many as entries at least: most persons are told from it alone.
+    private var filter: [UInt64] = [0]
 
     init(seed: UInt64) { self.seed = seed }
 
@@ -40,8 +42,19 @@ package struct ErasureBook: Sendable {
             until: max(entry.until, before?.until ?? .min),
             notedAt: max(entry.notedAt, before?.notedAt ?? .min)
         )
+        if entries.count * 16 > filter.count * 64 { growFilter() }
+        mark(hash)
         latestUntil = max(latestUntil, entry.until)
         latestNotedAt = max(latestNotedAt, entry.notedAt)
+    }
+
+    private mutating func mark(_ hash: PersonHash) {
+        filter[Int(truncatingIfNeeded: hash.low >> 6) & (filter.count - 1)] |= 1 << (hash.low & 63)
+    }
+
+    private mutating func growFilter() {
+        filter = [UInt64](repeating: 0, count: filter.count * 4)
+        for hash in entries.keys { mark(hash) }
     }
 
     mutating func noteSweep(at seconds: Int) { sweptAt = max(sweptAt, seconds) }
@@ -61,17 +74,23 @@ package struct ErasureBook: Sendable {
         entries[hash(of: person)].map { receivedAt <= $0.until } ?? false
     }
 
+    @inline(__always)
     private func covers(_ kind: Person.Kind, _ id: UnsafeRawBufferPointer, _ receivedAt: Int) -> Bool {
-        entries[hash(of: kind, id)].map { receivedAt <= $0.until } ?? false
+        let hash = hash(of: kind, id)
+        guard filter[Int(truncatingIfNeeded: hash.low >> 6) & (filter.count - 1)] >> (hash.low & 63) & 1 == 1 else {
+            return false
+        }
+        return entries[hash].map { receivedAt <= $0.until } ?? false
     }
 
     /// Whether a record is to be forgotten.
     ///
-    /// * `trusted`, `envelope`: the tokens of these parts of it.
-    @inline(__always)
-    package func covers(_ document: JSONDocument, receivedAt: Int, trusted: Int, envelope: Int) -> Bool {
+    /// * `trusted`, `anonymousID`: the tokens of these parts of it.
+    package func covers(_ document: JSONDocument, receivedAt: Int, trusted: Int, anonymousID: Int?) -> Bool {
         guard receivedAt <= latestUntil else { return false }
-        return PersonFields.contains(in: document, trusted: trusted, envelope: envelope) { covers($0, $1, receivedAt) }
+        return PersonFields.contains(in: document, trusted: trusted, anonymousID: anonymousID) { kind, id in
+            covers(kind, id, receivedAt)
+        }
     }
 
     /// Whether a record is to be forgotten; one without a time of receipt counts as received before everything.
@@ -87,7 +106,7 @@ package struct ErasureBook: Sendable {
     package func covers(event document: JSONDocument) -> Bool {
         let receivedAt = Self.receivedAt(document, 0)
         guard receivedAt <= latestUntil else { return false }
-        return PersonFields.contains(in: document, members: 0) { covers($0, $1, receivedAt) }
+        return PersonFields.contains(inEvent: document) { covers($0, $1, receivedAt) }
     }
 
     private static func receivedAt(_ document: JSONDocument, _ object: Int) -> Int {

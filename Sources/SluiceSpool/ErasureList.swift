@@ -13,6 +13,7 @@ package final class ErasureList {
     /// Seconds for which an entry stays at least, so that a copy of the spool that is put back brings nobody back.
     package static let keptSeconds = 30 * 86_400
     private static let maximumBytes = 64 << 20
+    private static let hiddenPrefix = "\(SegmentName.newPrefix)erased-"
 
     private let spool: SpoolFolder
     /// What the file said when it was read last.
@@ -183,10 +184,20 @@ package final class ErasureList {
         }
     }
 
+    /// Removes what a killed command left of a new file.
+    private func removeLeftovers() throws(SystemError) {
+        for name in try FileSystem.names(in: spool.root) where name.utf8.starts(with: Self.hiddenPrefix.utf8) {
+            let path = "\(spool.root)/\(name)"
+            guard let status = try? FileStatus(of: path) else { continue }  // in place meanwhile
+            if SystemClock.system.wallSeconds - status.modifiedAt > 60 { try FileSystem.removeIfPresent(path) }
+        }
+    }
+
     /// Puts a whole new file in place; one that somebody else made meanwhile stays unless it is to be replaced.
     private func putInPlace(_ bytes: UnsafeRawBufferPointer, replacing: Bool) throws(SpoolError) {
-        let hidden = "\(spool.root)/\(SegmentName.newPrefix)erased-\(SpoolFolder.randomText())"
+        let hidden = "\(spool.root)/\(Self.hiddenPrefix)\(SpoolFolder.randomText())"
         do throws(SystemError) {
+            try removeLeftovers()
             let file = try File(opening: hidden, O_WRONLY | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
             try file.write(bytes)
             try file.sync()

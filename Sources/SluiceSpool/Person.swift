@@ -40,44 +40,55 @@ enum PersonFields {
     ) -> Bool {
         contains(
             in: document,
-            trusted: document.value(of: "trusted", in: record) ?? 0,
-            envelope: document.value(of: "envelope", in: record) ?? 0,
+            trusted: document.value(of: "trusted", in: record),
+            anonymousID: document.value(of: "envelope", in: record).flatMap { envelope in
+                document.value(of: "anonymous_id", in: envelope)
+            },
             where: isMeant
         )
     }
 
-    /// The same for a record whose parts are known; 0 stands for a part that is not there.
+    /// The same for a record whose parts are known.
     @inline(__always)
     static func contains(
         in document: JSONDocument,
-        trusted: Int,
-        envelope: Int,
+        trusted: Int?,
+        anonymousID: Int?,
         where isMeant: (Person.Kind, UnsafeRawBufferPointer) -> Bool
     ) -> Bool {
-        // No record of this product has a user in the envelope; a foreign one may.
-        for part in [trusted, envelope] where part != 0 && contains(in: document, members: part, where: isMeant) {
+        if let anonymousID, document[anonymousID].kind == .string,
+            isMeant(.anonymous, document.text(document[anonymousID]))
+        {
             return true
+        }
+        guard let trusted else { return false }
+        for member in document.members(of: trusted) where isUser(document, member.key) {
+            let value = document[member.value]
+            if value.kind == .string && isMeant(.user, document.text(value)) { return true }
         }
         return false
     }
 
-    /// The same for an object that holds the ids itself.
+    /// The same for an event in the flat form that goes to the destination.
     static func contains(
-        in document: JSONDocument,
-        members object: Int,
+        inEvent document: JSONDocument,
         where isMeant: (Person.Kind, UnsafeRawBufferPointer) -> Bool
     ) -> Bool {
-        for member in document.members(of: object) where document[member.value].kind == .string {
-            let key = document[member.key]
-            let kind: Person.Kind
-            switch document.text(key).count {
-            case 7 where document.text(key, equals: "user_id"): kind = .user
-            case 12 where document.text(key, equals: "anonymous_id"): kind = .anonymous
-            case 15 where document.text(key, equals: "claimed_user_id"): kind = .user
-            default: continue
-            }
-            if isMeant(kind, document.text(document[member.value])) { return true }
+        contains(
+            in: document,
+            trusted: 0,
+            anonymousID: document.value(of: "anonymous_id", in: 0),
+            where: isMeant
+        )
+    }
+
+    @inline(__always)
+    private static func isUser(_ document: JSONDocument, _ key: Int) -> Bool {
+        let token = document[key]
+        switch document.text(token).count {
+        case 7: return document.text(token, equals: "user_id")
+        case 15: return document.text(token, equals: "claimed_user_id")
+        default: return false
         }
-        return false
     }
 }

@@ -16,6 +16,7 @@ struct RelayBenchmark: Command {
           --events N   Events of about 435 bytes. Default: 1000000.
           --repeat N   Runs; the median counts. Default: 3.
           --second N   Events that share one timestamp. Default: 5000.
+          --erased N   Persons on the list of erased ones, none of them in the events. Default: 0.
           --json       One JSON object instead of the table.
 
         Exit codes: 0 measured; 70 a program did not do what it should.
@@ -27,12 +28,14 @@ struct RelayBenchmark: Command {
     private let events: Int
     private let repeats: Int
     private let perSecond: Int
+    private let erased: Int
     private let isJSON: Bool
 
     init(_ arguments: inout Arguments, _ context: CommandContext) throws(UsageError) {
         events = try arguments.integer("--events", in: 1...100_000_000) ?? 1_000_000
         repeats = try arguments.integer("--repeat", in: 1...100) ?? 3
         perSecond = try arguments.integer("--second", in: 1...1_000_000) ?? 5_000
+        erased = try arguments.integer("--erased", in: 0...ErasureList.maximumEntries) ?? 0
         isJSON = try arguments.flag("--json")
         _ = try arguments.remaining()
     }
@@ -59,6 +62,10 @@ struct RelayBenchmark: Command {
         try FileSystem.makeFolder(folder, mode: 0o700)
         let spool = try SpoolFolder.open("\(folder)/spool", role: .writer)
         let sizes = try SampleSpool(folder: spool, recordsPerSecond: perSecond).fill(events)
+        if erased > 0 {
+            let persons = (0..<erased).map { Person(.user, "erased-\($0)") }
+            try ErasureList(in: spool).add(persons, until: SystemClock.system.wallSeconds)
+        }
         let stub = try ChildProcess(
             try Bench.program("graphjson-stub"),
             ["--listen", "127.0.0.1:0", "--key", "bench"],

@@ -12,7 +12,8 @@ struct EraseCommand: Command {
         Lists the person for all relays of the spool, as a hash; from then on none of them sends or quarantines a record
         of that person that was received up to this second. Records that arrive later are new and are sent. Then removes
         the person's records from quarantine, also from the bytes of damaged segments as far as those can be read. All of
-        them are counted as erased, each once. Killed at any moment, run it again: it goes on where it was.
+        them are counted as erased, each once. Killed at any moment, run it again: it goes on where it was. Should the
+        clock have gone back, "this second" is that of the ledger's newest line.
 
         A user is found in user_id, whether a token proved it or the app only claimed it, byte for byte; an anonymous id
         in anonymous_id. account_id is no person and is not searched, nor are the values of properties. Events from before

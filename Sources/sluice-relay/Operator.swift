@@ -34,7 +34,7 @@ struct Operator {
             selection: selection
         )
         logger.notice(
-            "Quarantine changed",
+            action == "erase" ? "Persons erased" : "Quarantine changed",
             metadata: [
                 "quarantine.action": .string(action), "records": .integer(records), "user.id": .integer(number),
                 "user.name": .string(name), "selection": .string(selection),

@@ -114,6 +114,44 @@ struct EraseCommandTests {
         #expect(try counts() == (200, 180, 20))
     }
 
+    @Test func `a segment that is being written is reached when it is sealed, what comes later is new`() throws {
+        let contract = try sample.folder.write(EndpointProcess.contract, to: "contract.json5")
+        let settings = ["SLUICE_SPOOL_SEGMENT_AGE_S": "60"]
+        let endpoint = try EndpointProcess(spool: sample.path, contract: contract, settings: settings)
+        let client = try endpoint.client()
+        #expect(client.post(EndpointProcess.batch((0..<5).map { "before-\($0)" }))?.status == 200)
+        let result = try erase("--anonymous-id", "anon-1")
+        #expect(result.code == 0)
+        #expect(result.output.contains("\nwaiting      5 records, "), "\(result.output)")
+        let until = SystemClock.system.wallSeconds
+        while SystemClock.system.wallSeconds == until { usleep(10_000) }
+        #expect(client.post(EndpointProcess.batch((0..<3).map { "after-\($0)" }))?.status == 200)
+        endpoint.process.terminate()
+        #expect(endpoint.process.result().code == 0)
+        let stub = try StubProcess()
+        #expect(try sample.drain(to: stub).code == 0)
+        #expect(try counts() == (5, 3, 0))
+        #expect(try stub.events().map(\.id).sorted() == (0..<3).map { "after-\($0)" })
+    }
+
+    /// `script` gives a program a terminal.
+    @Test(.enabled(if: Tool.isInstalled("script"), "needs script"), arguments: [("n", 75, 20), ("y", 0, 10)])
+    func `on a terminal it says how many and asks first`(answer: String, code: Int32, quarantined: Int) throws {
+        try fill(200)
+        let stub = try StubProcess()
+        #expect(try sample.drain(to: stub).code == 0)
+        let program = ProcessRunner.path(of: "sluice-relay")
+        let command = "'\(program)' erase --user-id user-number-1 --spool '\(sample.path)'"
+        let result = try ProcessRunner().run(
+            try #require(Tool.path(of: "script")),
+            ["-qec", command, "/dev/null"],
+            input: "\(answer)\n"
+        )
+        #expect(result.code == code, "\(result.output)")
+        #expect(result.output.contains("erase 10 records of 1 person? [y/N]"))
+        #expect(try counts().quarantined == quarantined)
+    }
+
     @Test func `killed again and again, it erases each record once`() throws {
         try fill(2000)
         let stub = try StubProcess()

@@ -159,6 +159,17 @@ struct ErasureListTests {
         #expect(error?.disposition == .stop)
     }
 
+    @Test func `what a killed command left goes when the next file is made`() throws {
+        let old = fixture.spool.root + "/.new-erased-0011223344556677"
+        let young = fixture.spool.root + "/.new-erased-8899aabbccddeeff"
+        for path in [old, young] { _ = try File(opening: path, O_WRONLY | O_CREAT) }
+        var times = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, old, &times, 0) == 0)
+        try add(Person(.user, "a"))
+        #expect((try? FileStatus(of: old)) == nil)
+        #expect((try? FileStatus(of: young)) != nil)
+    }
+
     @Test func `a full list takes nobody else and says so`() throws {
         let many = (0..<ErasureList.maximumEntries).map { Person(.user, "p\($0)") }
         try list.add(many, until: now, clock: fixture.clock.clock)
