@@ -95,11 +95,7 @@ extension Relay {
         do {
             let spooled = try SpooledRecord(try parser.parse(line))
             let origin = origin(of: spooled, record)
-            // Put into quarantine by a claim that ended before it could note so.
-            if let segment = segments[Int(slot)], segment.quarantine?.contains(origin) == true {
-                segment.metInQuarantine += 1
-                return resolve(record, .quarantined)
-            }
+            if meetInQuarantine(record, origin) { return }
             if isErased(spooled) { return resolve(record, .erased) }
             record.origin = origin.fingerprint
             if spooled.isQuarantined { return refuse(record, admissionCause(spooled)) }
@@ -113,8 +109,22 @@ extension Relay {
             let key = Chunk.Key(collection: collection, timestamp: timestamp)
             staged.append(Staged(record: record, key: key, textEnd: stagedTexts.count))
         } catch {
+            // What cannot be read has no other origin than its place.
+            if meetInQuarantine(record, place(of: record)) { return }
             refuse(record, QuarantineCause(.invalidRecord, detail: "\(error)"))
         }
+    }
+
+    /// Notes the outcome of a record that was put into quarantine by a claim that ended before it could note so.
+    ///
+    /// - Returns: false when it is not there.
+    private func meetInQuarantine(_ record: RecordReference, _ origin: RecordOrigin) -> Bool {
+        guard let segment = segments[Int(record.slot)], segment.quarantine?.contains(origin) == true else {
+            return false
+        }
+        segment.metInQuarantine += 1
+        resolve(record, .quarantined)
+        return true
     }
 
     /// Puts the staged events into groups, except repeats.
