@@ -54,6 +54,8 @@ package final class Chunk {
     package internal(set) var failures = 0
     /// Failures since the chunk holds one record.
     package internal(set) var failuresAlone = 0
+    /// Whether no failure has ever been its own.
+    var isFresh: Bool { failures == 0 && failuresAlone == 0 }
     /// Times the destination refused the record, counted while it stands alone.
     package internal(set) var rejectionsAlone = 0
     /// Requests made for the records of this chunk, its parents included.

@@ -6,6 +6,8 @@ package struct ChunkQueue {
     private var head = 0
     /// Chunks that may be sent at once.
     package private(set) var readyCount = 0
+    /// Those of them that have never failed.
+    private(set) var freshCount = 0
     /// A heap by `notBefore`.
     private var delayed: [Chunk] = []
 
@@ -15,6 +17,7 @@ package struct ChunkQueue {
         growIfFull()
         ring[(head + readyCount) & (ring.count - 1)] = chunk
         readyCount += 1
+        if chunk.isFresh { freshCount += 1 }
     }
 
     package mutating func pushFront(_ chunk: Chunk) {
@@ -22,6 +25,7 @@ package struct ChunkQueue {
         head = (head - 1) & (ring.count - 1)
         ring[head] = chunk
         readyCount += 1
+        if chunk.isFresh { freshCount += 1 }
     }
 
     package mutating func popFront() -> Chunk? {
@@ -29,6 +33,7 @@ package struct ChunkQueue {
         ring[head] = nil
         head = (head + 1) & (ring.count - 1)
         readyCount -= 1
+        if chunk.isFresh { freshCount -= 1 }
         return chunk
     }
 

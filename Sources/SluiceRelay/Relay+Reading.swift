@@ -16,8 +16,12 @@ extension Relay {
     /// Chunks that should wait ready, so that the client never runs dry.
     private var wantedChunks: Int { max(16, Int(destination.limit) * 2) }
 
+    /// Those that have failed do not count: however many there are, others must come to be sent and to tell whether the
+    /// road is open.
+    private var hasEnoughChunks: Bool { queue.freshCount >= wantedChunks }
+
     var wantsRecords: Bool {
-        !isStopping && !isQuarantineStuck && queue.readyCount < wantedChunks
+        !isStopping && !isQuarantineStuck && !hasEnoughChunks
             && pendingBytes < options.memoryBudgetBytes
     }
 
@@ -174,7 +178,7 @@ extension Relay {
         let isShort = pendingBytes >= options.memoryBudgetBytes
         let isAllRead =
             reading == nil && (isStopping || wasReadyEmpty || isClaimingStuck || claimCount >= options.maximumClaims)
-        while let oldest = grouper.oldestOpen, queue.readyCount < wantedChunks {
+        while let oldest = grouper.oldestOpen, !hasEnoughChunks {
             let isDue = isDrain ? isAllRead : now - oldest.openedAt >= lingerNanoseconds
             guard isDue || isShort else { return }
             dispatch(oldest)

@@ -76,27 +76,36 @@ extension Relay {
         encoder = RequestEncoder(shape: options.bulk, apiKey: key)
     }
 
-    /// Puts a chunk to the front that tells most of the destination's state: in a halt one whose first record
-    /// is of another segment or event than the last probe's; a single record when records are what is refused.
+    /// Puts a chunk to the front that tells most of the destination's state: one that has not failed before, and whose
+    /// first record is of another segment or event than the last probe's; a single record when records are what is
+    /// refused.
     private func prepareProbe() {
         readKey()
-        guard let closure = destination.closure, closure.isHalt else { return }
-        if queue.readyCount == 0, let chunk = takeHeld() { queue.pushFront(chunk) }
+        guard let closure = destination.closure else { return }
+        if closure.isHalt, queue.readyCount == 0, let chunk = takeHeld() { queue.pushFront(chunk) }
         guard queue.readyCount > 0 else { return }
-        for _ in 0..<16 {
-            let position = Int.random(in: 0..<queue.readyCount, using: &random)
-            guard let record = queue.ready(at: position)?.records.first else { continue }
-            if record.slot != lastProbe.slot || record.eventHash != lastProbe.event {
-                queue.bringToFront(position)
-                break
-            }
-        }
+        if let position = tellingPosition() { queue.bringToFront(position) }
         if let record = queue.ready(at: 0)?.records.first { lastProbe = (record.slot, record.eventHash) }
         guard closure.kind == .massRejection, let chunk = queue.ready(at: 0), chunk.count > 1 else { return }
         _ = queue.popFront()
         let (one, rest) = split(chunk, at: 1)
         queue.pushBack(rest)
         queue.pushFront(one)
+    }
+
+    /// Where a chunk stands among the ready ones that is a good probe; nil when the first is as good as any.
+    ///
+    /// What fails by itself says nothing of the road: one such record must not keep it closed.
+    private func tellingPosition() -> Int? {
+        let hasFresh = queue.freshCount > 0
+        for _ in 0..<16 {
+            let position = Int.random(in: 0..<queue.readyCount, using: &random)
+            guard let chunk = queue.ready(at: position), let record = chunk.records.first else { continue }
+            if hasFresh && !chunk.isFresh { continue }
+            if record.slot != lastProbe.slot || record.eventHash != lastProbe.event { return position }
+        }
+        // Few have not failed, or all are alike.
+        return hasFresh ? (0..<queue.readyCount).first { queue.ready(at: $0)?.isFresh == true } : nil
     }
 
     /// Takes a held record, not always the same, for another try.
