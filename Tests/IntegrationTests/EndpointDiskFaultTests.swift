@@ -55,8 +55,8 @@ struct EndpointDiskFaultTests {
                         .late("write", "incoming/[0-9]*.open"),
                     ], .unnoticed
                 ),
-                // Longer than a commit may take: see `commit_timeout_s` below.
-                ([.late("fdatasync", "incoming/*.open", milliseconds: 1500)], .refused),
+                // Longer than a commit may take.
+                ([.late("fdatasync", "incoming/*.open", milliseconds: 3000)], .refused),
             ]
         ),
         FaultGroup(
@@ -131,9 +131,8 @@ struct EndpointDiskFaultTests {
         _ findings: inout Findings
     ) throws -> [String] {
         let injector = try FaultInjector(root: spool, record: [.changes])
-        let settings = [
-            "SLUICE_SPOOL_SEGMENT_BYTES": "4096", "SLUICE_ENDPOINT_COMMIT_TIMEOUT_S": "0.8",
-        ]
+        var settings = ["SLUICE_SPOOL_SEGMENT_BYTES": "4096"]
+        if outcome == .refused && fault.reason == nil { settings["SLUICE_ENDPOINT_COMMIT_TIMEOUT_S"] = "1.5" }
         let endpoint = try EndpointRun(spool: spool, contract: contract, settings: settings, under: injector)
         guard let port = endpoint.port, let client = EndpointClient(port: port) else {
             findings.check(false, "does not start: \(endpoint.process.errors)")

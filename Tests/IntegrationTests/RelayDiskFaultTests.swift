@@ -160,7 +160,7 @@ struct RelayDiskFaultTests {
     )
 
     private static let settings = [
-        "SLUICE_RELAY_DUPLICATE_WINDOW": "1000", "SLUICE_RELAY_DRAIN_PATIENCE_S": "1.5",
+        "SLUICE_RELAY_DUPLICATE_WINDOW": "1000", "SLUICE_RELAY_DRAIN_PATIENCE_S": "4",
         "SLUICE_RELAY_LINGER_S": "0.01", "SLUICE_RELAY_MAX_IN_FLIGHT": "2",
     ]
 
