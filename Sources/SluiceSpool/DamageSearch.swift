@@ -7,14 +7,14 @@ internal import SluiceSystem
 /// What looks like an LZ4 frame is taken apart block by block, since the blocks are independent and most of them are
 /// whole; their lines are judged as records where they can be parsed, else searched as text. All other bytes are searched
 /// as they are. Blocks are what is removed: nobody can cut a line out of one.
-struct DamageSearch {
-    struct Result {
+package struct DamageSearch {
+    package struct Result {
         /// Where in the file each record or text was found that is about one of the persons.
-        var hits: [Int] = []
+        package var hits: [Int] = []
         /// Bytes that hold these.
-        var removed = RangeSet<Int>()
+        package var removed = RangeSet<Int>()
         /// Bytes that cannot be decompressed, or whose lines cannot be parsed, and that show nobody.
-        var unsearched = RangeSet<Int>()
+        package var unsearched = RangeSet<Int>()
     }
 
     /// Shorter ids stand in any bytes by chance.
@@ -28,7 +28,7 @@ struct DamageSearch {
     private let bare: [[UInt8]]
 
     /// * `book`: lists these persons.
-    init(_ persons: [Person], book: ErasureBook) {
+    package init(_ persons: [Person], book: ErasureBook) {
         self.book = book
         let escaped = persons.map { person in
             var id = ByteBuffer()
@@ -44,9 +44,12 @@ struct DamageSearch {
     /// Searches a file.
     ///
     /// * `covered`: the ranges that hold something; bytes between them belong to nobody, or were removed before.
-    func search(_ bytes: UnsafeRawBufferPointer, covered: RangeSet<Int>) -> Result {
+    package func search(_ bytes: UnsafeRawBufferPointer, covered: RangeSet<Int>) -> Result {
         var walk = Walk(search: self, bytes: bytes, covered: covered)
         walk.run()
+        // A block that begins in one of the ranges may reach over its end.
+        walk.result.removed.formIntersection(covered)
+        walk.result.unsearched.formIntersection(covered)
         walk.result.unsearched.subtract(walk.result.removed)
         return walk.result
     }
@@ -152,6 +155,13 @@ struct DamageSearch {
                     return searchUnsized(from: position, form)
                 }
                 let block = position + 4..<min(position + 4 + length, bytes.count)
+                if let next = covered.ranges.first(where: { $0.upperBound > block.lowerBound })?.lowerBound,
+                    next > block.lowerBound, next < block.upperBound
+                {
+                    // The block was removed before, or its size is damaged: what it would pass over is looked at itself.
+                    searchLines(of: &content)
+                    return next
+                }
                 searchBlock(block, isCut: block.count < length, isStored: word >> 31 == 1, form, &content)
                 position = position + 4 + length + (form.hasBlockChecksum ? 4 : 0)
             }

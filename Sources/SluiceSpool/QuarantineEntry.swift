@@ -133,9 +133,7 @@ package struct QuarantineItem {
     package let recordToken: Int?
     /// Records that it stands for.
     package let records: Int
-
-    /// The most records that one entry is believed to stand for.
-    package static let mostRecords = 1_000_000_000_000
+    private let damage: QuarantineEntry.Damage?
 
     /// - Returns: nil when the line is no entry.
     package init?(file: SegmentName, line: UnsafeRawBufferPointer, document: JSONDocument) {
@@ -150,15 +148,17 @@ package struct QuarantineItem {
             guard document[record].kind == .object else { return nil }
             recordToken = record
             records = 1
+            damage = nil
         } else if let line = document.value(of: "line_base64", in: 0) {
             guard document[line].kind == .string else { return nil }
             recordToken = nil
             records = 1
+            damage = nil
         } else {
-            guard document.value(of: "offset", in: 0) != nil else { return nil }
+            guard let damage = QuarantineEntry.Damage(document) else { return nil }
             recordToken = nil
-            let lost = document.value(of: "records", in: 0).flatMap { document.integer(document[$0]) } ?? 0
-            records = min(max(0, lost), Self.mostRecords)
+            records = damage.records
+            self.damage = damage
         }
     }
 
@@ -177,15 +177,11 @@ package struct QuarantineItem {
     }
 
     package var quarantinedAt: Int { integer("quarantined_at") ?? 0 }
-    package var replays: Int { integer("replays") ?? 0 }
+    package var replays: Int { min(max(0, integer("replays") ?? 0), 1_000_000_000) }
 
     /// All facts.
     package var entry: QuarantineEntry {
-        var damage: QuarantineEntry.Damage?
-        if let offset = integer("offset") {
-            damage = .init(offset: offset, length: integer("length") ?? 0, records: records)
-        }
-        return QuarantineEntry(
+        QuarantineEntry(
             quarantinedAt: quarantinedAt,
             reason: reason,
             detail: text("detail"),
@@ -204,5 +200,25 @@ package struct QuarantineItem {
 
     private func integer(_ key: StaticString) -> Int? {
         document.value(of: key, in: 0).flatMap { document.integer(document[$0]) }
+    }
+}
+
+extension QuarantineEntry.Damage {
+    /// The most bytes and records that one entry is believed to stand for; the sum over all of them is still a number.
+    private static let mostBytes = 1_000_000_000_000_000
+    package static let mostRecords = 1_000_000_000_000
+
+    /// Reads the range of the entry at token 0; nil when it is none of a file.
+    fileprivate init?(_ document: JSONDocument) {
+        func number(_ key: StaticString, _ limit: Int) -> Int? {
+            guard let index = document.value(of: key, in: 0), let number = document.integer(document[index]),
+                (0...limit).contains(number)
+            else { return nil }
+            return number
+        }
+        guard let offset = number("offset", Self.mostBytes), let length = number("length", Self.mostBytes),
+            let records = number("records", Self.mostRecords)
+        else { return nil }
+        self.init(offset: offset, length: length, records: records)
     }
 }

@@ -70,6 +70,14 @@ package struct FuzzTarget: Sendable {
             let fuzz = QuarantineFuzz()
             return { try fuzz.check($0) }
         },
+        FuzzTarget("erasure", 2048, "the list of erased persons") {
+            let fuzz = try ErasureFuzz()
+            return { try fuzz.check($0) }
+        },
+        FuzzTarget("damage", 8192, "the search for a person in damaged bytes") {
+            let fuzz = try DamageFuzz()
+            return { try fuzz.check($0) }
+        },
         FuzzTarget("answer", 4096, "the destination's answers") {
             let fuzz = AnswerFuzz()
             return { try fuzz.check($0) }
@@ -84,6 +92,10 @@ package struct FuzzTarget: Sendable {
         },
         FuzzTarget("configuration", 4096, "configuration files and variables") {
             let fuzz = ConfigurationFuzz()
+            return { try fuzz.check($0) }
+        },
+        FuzzTarget("relay", 8192, "a drain of one segment, from the claim to the books") {
+            let fuzz = RelayFuzz()
             return { try fuzz.check($0) }
         },
     ]

@@ -20,9 +20,18 @@ final class QuarantineFuzz {
     }
 
     private func check(_ item: QuarantineItem) throws {
-        try hold((0...QuarantineItem.mostRecords).contains(item.records), "an entry for \(item.records) records")
+        try hold(
+            (0...QuarantineEntry.Damage.mostRecords).contains(item.records),
+            "an entry for \(item.records) records"
+        )
         let entry = item.entry
         try hold(entry.records == item.records || item.record != nil, "the entry's records")
+        if let damage = entry.damage {
+            try hold(
+                min(damage.offset, damage.length) >= 0 && damage.offset + damage.length >= damage.offset,
+                "a range before its file"
+            )
+        }
         if let token = item.recordToken {
             _ = try? SpooledRecord(item.document, at: token)  // may be no record
             _ = item.event

@@ -21,8 +21,10 @@ struct SegmentScript {
     private(set) var groups: [Group] = []
     /// Whether the file begins with a header, so that no foreign frame counts.
     private(set) var isOwn = false
-    /// Whether every count frame that verifies tells the truth.
+    /// Whether every count frame and every footer that verifies tells the truth.
     private(set) var isHonest = true
+    /// The content of all frames so far, whatever became of them.
+    private var written: [[UInt8]] = []
     private let encoder = SegmentEncoder()
     private var rest: UnsafeRawBufferPointer
 
@@ -38,7 +40,10 @@ struct SegmentScript {
         case 1, 2: group()
         case 3: lyingGroup()
         case 4: bytes += take(Int(take() ?? 0))
-        case 5: bytes += encoded(content()).dropFirst(Self.countBytes)
+        case 5:
+            let content = content()
+            written.append(content)
+            bytes += encoded(content).dropFirst(Self.countBytes)
         case 6: footer()
         case 7: bytes += [UInt8](repeating: 0, count: Int(take() ?? 0))
         case 8: bytes += Self.ownFrame(take(Int(take() ?? 0)))
@@ -64,13 +69,27 @@ struct SegmentScript {
 
     private mutating func place() -> Int { Int(take() ?? 0) << 8 | Int(take() ?? 0) }
 
-    /// One to four lines.
+    /// One to four lines, of the input's bytes or records.
     private mutating func content() -> [UInt8] {
         var lines: [UInt8] = []
         for _ in 0...Int(take() ?? 0) % 4 {
-            lines += take(Int(take() ?? 0)).map { $0 == 0x0A ? 0x20 : $0 } + [0x0A]
+            switch take() ?? 0 {
+            case 255: lines += Self.record(take() ?? 0, person: "usr_fuzz_1")
+            case 254: lines += Self.record(take() ?? 0, person: "usr_other")
+            case let length: lines += take(Int(length)).map { $0 == 0x0A ? 0x20 : $0 }
+            }
+            lines.append(0x0A)
         }
         return lines
+    }
+
+    private static func record(_ number: UInt8, person: String) -> [UInt8] {
+        Array(
+            """
+            {"received_at":1796000010,"collection":"c","timestamp":1796000000,"trusted":{"user_id":"\(person)"},\
+            "envelope":{"event":"screen_view","event_id":"e-\(number)","occurred_at":1796000000,"properties":{}}}
+            """.utf8
+        )
     }
 
     // MARK: - Parts
@@ -92,6 +111,7 @@ struct SegmentScript {
         let content = content()
         let start = bytes.count
         bytes += encoded(content)
+        written.append(content)
         let records = content.count { $0 == 0x0A }
         groups.append(Group(range: start..<bytes.count, records: records, content: content))
     }
@@ -106,11 +126,12 @@ struct SegmentScript {
 
     private mutating func footer() {
         let lie = Int(take() ?? 0) % 4
+        if lie == 1 { isHonest = false }
         var frame = ByteBuffer()
         SegmentFooter(
-            records: groups.reduce(0) { $0 + $1.records } + (lie == 1 ? place() : 0),
-            frames: groups.count,
-            contentBytes: groups.reduce(0) { $0 + $1.content.count },
+            records: written.reduce(0) { $0 + $1.count { $0 == 0x0A } } + (lie == 1 ? place() : 0),
+            frames: written.count,
+            contentBytes: written.reduce(0) { $0 + $1.count },
             fileBytes: bytes.count + (lie == 2 ? place() : 0),
             receivedAt: 1_796_000_000...1_796_000_001
         ).append(to: &frame)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Glibc
 import SluiceFuzzing
 import SluiceSystem
 
@@ -32,15 +33,17 @@ public func fuzzOneInput(_ bytes: UnsafeRawPointer?, _ count: Int) -> Int32 {
     return 0
 }
 #else
-/// Built without libFuzzer, it tells the targets, and checks files again.
+/// Built without libFuzzer, it tells the targets, or checks files.
 @main
 struct Program {
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
-        guard let first = words.first, let target = FuzzTarget.named(first) else {
-            for target in FuzzTarget.all { print("\(target.name)\t\(target.maximumBytes)\t\(target.subject)") }
-            return
+        guard let name = words.first, let target = FuzzTarget.named(name) else {
+            print("usage: sluice-fuzz TARGET [FILE…]")
+            for target in FuzzTarget.all { print("  \(target.name): \(target.subject)") }
+            exit(words.isEmpty ? 0 : 64)
         }
+        var isGood = true
         do {
             let check = try target.prepare()
             for path in words.dropFirst() {
@@ -48,12 +51,15 @@ struct Program {
                 do {
                     try input.withUnsafeBytes { try check($0) }
                 } catch {
+                    isGood = false
                     print("\(path): \(error)")
                 }
             }
         } catch {
+            isGood = false
             print("\(error)")
         }
+        exit(isGood ? 0 : 65)
     }
 }
 #endif
