@@ -3,8 +3,6 @@ internal import Glibc
 internal import SluiceSystem
 
 extension DuplicateWindow {
-    private static let hiddenPrefix = "\(SegmentName.newPrefix)duplicates-"
-
     /// Opens the window of a destination, and makes it when there is none or it belongs to another destination.
     ///
     /// * `capacity`: entries of a generation in a new file; 1 Mi of them take 64 MiB of disk.
@@ -26,9 +24,7 @@ extension DuplicateWindow {
                 return window
             }
             // What a crash left of others that were being made.
-            for name in try FileSystem.names(in: spool.root) where name.utf8.starts(with: hiddenPrefix.utf8) {
-                try FileSystem.removeIfPresent("\(spool.root)/\(name)")
-            }
+            try spool.removeHidden("duplicates")
             // Its room may be just what the new one needs.
             try FileSystem.removeIfPresent(spool.duplicates)
             return try make(in: spool, destination: destination, capacity: capacity, seed: seed)
@@ -80,7 +76,7 @@ extension DuplicateWindow {
         seed: UInt64
     ) throws(SystemError) -> DuplicateWindow {
         let layout = DuplicateLayout(capacity: capacity)
-        let hidden = "\(spool.root)/\(hiddenPrefix)\(SpoolFolder.randomText())"
+        let hidden = spool.hidden("duplicates")
         do throws(SystemError) {
             let file = try File(opening: hidden, O_RDWR | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
             try file.reserve(from: 0, count: layout.fileBytes)

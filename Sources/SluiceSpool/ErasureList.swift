@@ -112,7 +112,7 @@ package final class ErasureList {
         }
         guard book.entries.values.contains(where: { isOld($0, book) }), let holder = try locked() else { return 0 }
         defer { try? holder.file.unlock() }  // closing would do it as well
-        let now = try read(holder).book
+        let now = try read().book
         let kept = now.entries.filter { !isOld($0.value, now) }
         var lines = ByteBuffer(capacity: 128 * (kept.count + 2))
         ErasureText.appendHeader(seed: now.seed, to: &lines)
@@ -130,31 +130,22 @@ package final class ErasureList {
     ) throws(SpoolError) {
         let holder = try made()
         defer { try? holder.file.unlock() }  // closing would do it as well
-        let (book, wholeBytes) = try read(holder)
-        let added = try lines(book)
-        do throws(SystemError) {
-            // What a killed command left unfinished goes first.
-            try holder.file.truncate(to: wholeBytes)
-            try write(added, to: holder.file, at: wholeBytes)
-            try holder.file.sync()
-        } catch {
-            try? holder.file.truncate(to: wholeBytes)  // else the next one cuts an unfinished line off
-            throw SpoolError(error)
-        }
+        // A whole new file: a loss of power in the midst of an append could leave lines that do not verify, and a file
+        // whose name is not durable yet would take with it what was appended.
+        let (bytes, book, wholeBytes) = try read()
+        var whole = ByteBuffer(capacity: wholeBytes + 4096)
+        whole.append(Array(bytes[..<wholeBytes]))
+        whole.append(try lines(book))
+        try putInPlace(whole.bytes, replacing: true)
     }
 
-    private func write(_ bytes: [UInt8], to file: borrowing File, at offset: Int) throws(SystemError) {
-        var buffer = ByteBuffer(capacity: bytes.count)
-        buffer.append(bytes)
-        try file.write(buffer.bytes, at: offset)
-    }
-
-    private func read(_ holder: FileHolder) throws(SpoolError) -> (book: ErasureBook, wholeBytes: Int) {
-        // The lock is held, so path and file are the same.
+    /// What the file holds whose lock the caller has, so that the path names it.
+    private func read() throws(SpoolError) -> (bytes: [UInt8], book: ErasureBook, wholeBytes: Int) {
         let bytes = try spoolCall { () throws(SystemError) in
             try FileSystem.contents(of: spool.erased, limit: Self.maximumBytes)
         }
-        return try ErasureText.parse(bytes, path: spool.erased)
+        let (book, wholeBytes) = try ErasureText.parse(bytes, path: spool.erased)
+        return (bytes, book, wholeBytes)
     }
 
     /// The file with its lock, new when there was none.

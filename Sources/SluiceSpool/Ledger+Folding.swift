@@ -40,17 +40,11 @@ extension Ledger {
         try reader.refresh { events.append(($0, $1)) }
         let book = reader.book
         guard size > 2 * book.totals.keptBytes else { return false }
-        // A removal that a loss of power undoes would leave a segment without its `finished` line.
-        for folder in [spool.claimed, spool.ready, spool.incoming, spool.quarantine] {
-            try FileSystem.syncFolder(folder)
-        }
+        try makeRemovalsDurable()
         let keep = try kept(of: book, events)
         // Only who holds the lock makes such a file; what is there was left by a crash.
-        let prefix = "\(SegmentName.newPrefix)ledger-"
-        for name in try FileSystem.names(in: spool.root) where name.utf8.starts(with: prefix.utf8) {
-            try FileSystem.removeIfPresent("\(spool.root)/\(name)")
-        }
-        let hidden = "\(spool.root)/\(prefix)\(SpoolFolder.randomText())"
+        try spool.removeHidden("ledger")
+        let hidden = spool.hidden("ledger")
         do throws(SystemError) {
             let file = try File(opening: hidden, O_WRONLY | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
             try write(events, keeping: keep, book: book, to: file)
@@ -62,6 +56,21 @@ extension Ledger {
             throw error
         }
         return true
+    }
+
+    /// A removal that a loss of power undoes would leave a segment without its `finished` line.
+    private func makeRemovalsDurable() throws(SystemError) {
+        for worker in try FileSystem.names(in: spool.claimed) {
+            do throws(SystemError) {
+                try FileSystem.syncFolder("\(spool.claimed)/\(worker)")
+            } catch {
+                // Gone meanwhile, which the next sync makes durable, or no worker's folder.
+                guard [ENOENT, ENOTDIR, ELOOP, EACCES].contains(error.errno) else { throw error }
+            }
+        }
+        for folder in [spool.claimed, spool.ready, spool.incoming, spool.quarantine] {
+            try FileSystem.syncFolder(folder)
+        }
     }
 
     private struct Kept {

@@ -52,17 +52,16 @@ package final class Ledger: Sendable {
         let path = spool.ledger
         while true {
             do throws(SystemError) {
-                let found = try File(opening: path, O_RDWR | O_APPEND)
-                // Whoever made or folded it may have been killed before its name was durable.
+                let file: File
+                do throws(SystemError) {
+                    file = try File(opening: path, O_RDWR | O_APPEND)
+                } catch {
+                    guard error.errno == ENOENT else { throw error }
+                    file = try File(opening: path, O_RDWR | O_APPEND | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
+                }
+                // Whoever made or folded it may have been killed before its name was durable, and lines are worth as much.
                 try FileSystem.syncFolder(spool.root)
-                return FileHolder(found)
-            } catch {
-                guard error.errno == ENOENT else { throw error }
-            }
-            do throws(SystemError) {
-                let made = try File(opening: path, O_RDWR | O_APPEND | O_CREAT | O_EXCL, mode: SpoolFolder.fileMode)
-                try FileSystem.syncFolder(spool.root)
-                return FileHolder(made)
+                return FileHolder(file)
             } catch {
                 guard error.errno == EEXIST else { throw error }
             }

@@ -51,6 +51,17 @@ extension SpoolFolder {
         }
     }
 
+    /// A name in the root for a file that is put in place when it is whole.
+    func hidden(_ kind: String) -> String { "\(root)/\(SegmentName.newPrefix)\(kind)-\(Self.randomText())" }
+
+    /// Removes what crashes left of such files; the caller holds the lock without which nobody makes one.
+    func removeHidden(_ kind: String) throws(SystemError) {
+        let prefix = "\(SegmentName.newPrefix)\(kind)-"
+        for name in try FileSystem.names(in: root) where name.utf8.starts(with: prefix.utf8) {
+            try FileSystem.removeIfPresent("\(root)/\(name)")
+        }
+    }
+
     static func randomText() -> String { SegmentName.writerText(UInt64.random(in: .min ... .max)) }
 
     // MARK: Filesystem

@@ -11,6 +11,7 @@ package final class Upstream: Sendable {
         package var events: [String]
         package var timestamp: Int
         package var collection: String
+        package var apiKey: String
         /// Monotonic nanoseconds.
         package var arrivedAt: Int64
     }
@@ -65,6 +66,7 @@ package final class Upstream: Sendable {
             events: [],
             timestamp: timestamp,
             collection: document.string(document[collection]),
+            apiKey: document.value(of: "api_key", in: 0).map { document.string(document[$0]) } ?? "",
             arrivedAt: SystemClock.system.monotonicNanoseconds()
         )
         for element in document.elements(of: events) {

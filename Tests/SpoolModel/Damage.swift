@@ -9,7 +9,8 @@ extension Processes {
         stopWriter()
         var paths = try DiskSnapshot(of: root).files.filter { !$0.value.isEmpty }.keys.sorted()
         // What stands in FORMAT or among the erased cannot be guessed: relays stop then, as they must.
-        paths.removeAll { $0 == "FORMAT" || $0 == "erased" || $0.contains("lock") || $0.contains(SegmentName.newPrefix) }
+        paths.removeAll { $0 == "FORMAT" || $0 == "erased" }
+        paths.removeAll { $0.contains("lock") || $0.contains(SegmentName.newPrefix) }
         guard !paths.isEmpty else { return }
         let path = random.pick(paths)
         // Whoever holds it would see it change under his hands, which is another case.

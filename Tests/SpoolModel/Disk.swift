@@ -231,7 +231,8 @@ package struct Disk: Sendable {
         }
     }
 
-    /// Makes a change sure, and with it the folders that it needs.
+    /// Makes a change sure, and with it what it needs: the folder that something came into, and that a folder that went
+    /// was empty.
     private mutating func makeDurable(_ index: Int) {
         guard !nameRecords[index].isDurable else { return }
         nameRecords[index].isDurable = true
@@ -239,7 +240,15 @@ package struct Disk: Sendable {
         switch nameRecords[index].change {
         case .add(let place): folder = place.folder
         case .move(let rename): folder = rename.target.folder
-        case .remove: return
+        case .remove:
+            for earlier in 0..<index {
+                switch nameRecords[earlier].change {
+                case .remove(let place) where place.folder == nameRecords[index].node: makeDurable(earlier)
+                case .move(let rename) where rename.source.folder == nameRecords[index].node: makeDurable(earlier)
+                default: continue
+                }
+            }
+            return
         }
         for earlier in 0..<index where nameRecords[earlier].node == folder { makeDurable(earlier) }
     }

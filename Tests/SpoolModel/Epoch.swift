@@ -5,7 +5,8 @@ internal import SluiceSystem
 /// A sequence of actions on one spool, from the start of its programs to the moment when the machine ends.
 struct Epoch {
     enum Action: Hashable, Sendable, CaseIterable {
-        case append, stopWriter, writeAndDie, drain, work, recover, replay, discard, erase, eraseEntries, fold, status, damage, time
+        case append, stopWriter, writeAndDie, drain, work, recover, replay, discard, erase, eraseEntries, fold, status
+        case damage, time
     }
 
     let records: ModelRecords

@@ -30,6 +30,9 @@ final class ModelUpstream: Sendable {
         var control: RelayControl?
     }
 
+    /// The key of a relay's requests tells whose they are, for those that come when their relay has given up.
+    static func key(of relay: Int) -> String { "relay-\(relay)" }
+
     private let records: ModelRecords
     private let clock: ModelClock
     private let state = Lock(State())
@@ -65,9 +68,11 @@ final class ModelUpstream: Sendable {
             }
             serials.append(serial)
         }
-        let (policy, relay, number, control) = state.withLock { state in
+        let relay = Int(request.apiKey.dropFirst(Self.key(of: 0).count - 1)) ?? -1
+        let (policy, number, control) = state.withLock { state in
+            guard state.relay == relay else { return (Policy(), 0, RelayControl?.none) }
             defer { state.requests += 1 }
-            return (state.policy, state.relay, state.requests, state.control)
+            return (state.policy, state.requests, state.control)
         }
         let isLast = policy.stopsAfter.map { number + 1 >= $0 } ?? false
         if isLast {

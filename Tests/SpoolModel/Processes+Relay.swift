@@ -26,7 +26,7 @@ extension Processes {
             options: options,
             folder: spool,
             client: client,
-            apiKey: { "model-key" },
+            apiKey: { ModelUpstream.key(of: number) },
             control: control,
             clock: clock.clock,
             logger: log.logger(level: .warning),

@@ -11,6 +11,8 @@ extension Processes {
         case closes
         /// It finishes its segments first.
         case finishes
+        /// It finishes the first one, and is killed.
+        case finishesOneAndDies
     }
 
     /// A worker that claims up to `claims` segments and resolves some of their records in every possible way, with the
@@ -22,11 +24,12 @@ extension Processes {
         let ledger = try Ledger(in: spool, clock: clock.clock)
         let worker = try Worker.start(in: spool, clock: clock.clock)
         if random.oneIn(2) { try worker.adoptOrphans() }
-        for _ in 0..<claims {
+        for place in 0..<claims {
             guard let claim = try worker.claimNext() else { break }
-            try work(on: claim, of: worker, number, ledger, finishes: end == .finishes)
+            let finishes = end == .finishes || (end == .finishesOneAndDies && place == 0)
+            try work(on: claim, of: worker, number, ledger, finishes: finishes)
         }
-        guard end != .dies else { return mark(.relayDied(relay: number)) }
+        guard end == .closes || end == .finishes else { return mark(.relayDied(relay: number)) }
         try worker.close()
         // Its progress may be unsynced: others may still repeat it after a loss of power.
         mark(.relayDied(relay: number))
