@@ -21,4 +21,7 @@ package final class SmallDisk {
 
     /// Takes all room that is left.
     package func fill() { disk.fill() }
+
+    /// Gives that room back.
+    package func free() { disk.free() }
 }

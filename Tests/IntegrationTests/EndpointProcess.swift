@@ -67,8 +67,9 @@ final class EndpointProcess {
 final class EndpointClient: Sendable {
     let socket: LoopbackSocket
 
-    init?(port: UInt16) {
-        guard let socket = LoopbackSocket.connected(to: port) else { return nil }
+    /// * `source`: the last number of the address 127.0.0.x that it comes from; nil leaves it to the system.
+    init?(port: UInt16, from source: UInt8? = nil) {
+        guard let socket = LoopbackSocket.connected(to: port, from: source) else { return nil }
         socket.limitReceiving(seconds: 30)
         self.socket = socket
     }

@@ -58,7 +58,7 @@ struct EndpointSpoolFaultTests {
         disk.fill()
         #expect(subject.endpoint.process.wait(seconds: 20) { (try? subject.post("full")) == 503 })
         subject.expectReady(false)
-        try FileSystem.remove("\(disk.path)/fill")
+        disk.free()
         subject.expectReady(true)
         #expect(try subject.post("after") == 200)
         subject.endpoint.process.terminate()
