@@ -148,8 +148,9 @@ struct DuplicateWindowTests {
         #expect(other.isInPlace && !window.isInPlace)
     }
 
+    // Not only by the signal: Thread Sanitizer makes an exit of it.
     @Test func `a bus error elsewhere still ends the process`() async throws {
-        await #expect(processExitsWith: .signal(SIGBUS)) { [root = fixture.spool.root as String] in
+        await #expect(processExitsWith: .failure) { [root = fixture.spool.root as String] in
             let spool = try SpoolFolder.open(root, role: .relay)
             let window = try DuplicateWindow.open(in: spool, destination: 1, capacity: 1000)
             let file = try File(opening: "\(root)/other", O_RDWR | O_CREAT)
