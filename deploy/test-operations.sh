@@ -105,6 +105,18 @@ check_units() {
     done
     return "$base"
 }
+# A unit for a further API key is the plain one with folders and files of its own.
+check_instances() {
+    local template plain base=0
+    # Without comments and description, in which they may differ.
+    settings() { grep -vE '^(#|Description=)' "$1"; }
+    for template in deploy/systemd/*@.*; do
+        plain=${template/@/}
+        diff <(settings "$plain" | sed -E 's#/etc/sluice/(sluice|graphjson)#/etc/sluice/%i#
+            s#(/var/lib|=)/?sluice/#&%i/#g') <(settings "$template") || { echo "${template##*/} is not ${plain##*/}" && base=1; }
+    done
+    return "$base"
+}
 check_exposure() {
     local unit text score base=0
     for unit in "$work"/units/*.service; do
@@ -308,6 +320,7 @@ check_runbooks() {
 check "scripts (shellcheck)" shellcheck check_scripts
 check "YAML (yamllint)" yamllint check_yaml
 check "units (systemd-analyze verify)" systemd-analyze check_units
+check "units of further keys are the plain ones" diff check_instances
 check "exposure below 2.5 (systemd-analyze security)" systemd-analyze check_exposure
 check "system calls that the units permit" "systemd-analyze strace curl" check_calls
 check "limits of stopping" awk check_stop_limits

@@ -76,8 +76,8 @@ installed
 
 echo "-- systemd-analyze verify, on the installed units"
 # Inside this Debian no pages for man are kept, and no unit is known but the installed ones.
-systemd-analyze verify --man=no /lib/systemd/system/sluice-{endpoint,relay,endpoint@shop,relay@shop,drain}.service \
-    /lib/systemd/system/sluice-drain.timer
+systemd-analyze verify --man=no /lib/systemd/system/sluice-{endpoint,relay,endpoint@shop,relay@shop,drain,drain@shop}.service \
+    /lib/systemd/system/sluice-drain{,@shop}.timer
 
 echo "-- two users, one spool"
 install -o root -g sluice -m 0640 /root/contract.json5 /etc/sluice/contract.json5
