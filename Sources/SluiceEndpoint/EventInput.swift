@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import SluiceEvents
+package import SluiceEvents
 package import SluiceSystem
 
 /// The documents of an input of events: one a line, or the whole input when its first line is no document by itself.
@@ -10,6 +10,11 @@ package struct EventInput: ~Copyable {
         /// Of its first line, from 1.
         package var line: Int
         package var isTooLong: Bool
+
+        /// Why nothing of it can be judged.
+        package var refusal: BatchRefusal? {
+            isTooLong ? BatchRefusal(.bodyTooLarge, "the line is too long") : nil
+        }
     }
 
     private let maximumLineBytes: Int

@@ -52,10 +52,7 @@ package struct Importer: ~Copyable {
     ) throws {
         var input = EventInput(file, maximumLineBytes: judge.limits.maximumBodyBytes)
         try input.read { document, bytesRead in
-            if document.isTooLong {
-                tally.add(BatchRefusal(.bodyTooLarge, "the line is too long"), file: name, line: document.line)
-                return
-            }
+            if let refusal = document.refusal { return tally.add(refusal, file: name, line: document.line) }
             try take(document.bytes, name, document.line)
             onProgress(bytesRead, tally.total)
         }

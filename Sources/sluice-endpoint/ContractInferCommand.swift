@@ -47,8 +47,7 @@ struct ContractInferCommand: Command {
     init(_ arguments: inout Arguments, _ context: CommandContext) throws(UsageError) {
         maximumChoices = try arguments.integer("--one-of", in: 0...50) ?? 10
         source = try ConfigurationSource(&arguments, environment: context.environment)
-        let words = try arguments.remaining("[FILE…]")
-        files = words.isEmpty ? ["-"] : words
+        files = try arguments.eventFiles()
     }
 
     func run(_ context: CommandContext) async throws -> ExitCode {
@@ -87,32 +86,9 @@ struct ContractInferCommand: Command {
             clock: .off,
             isServer: true
         )
-        var judge = EventJudge(limits: limits)
-        var records = ByteBuffer()
-        var verdict = BatchVerdict()
-        var tally = ImportTally()
-        for input in inputs {
-            var events = EventInput(try input.open(), maximumLineBytes: Self.maximumLineBytes)
-            try events.read { document, _ in
-                records.removeAll()
-                let refusal =
-                    document.isTooLong
-                    ? BatchRefusal(.bodyTooLarge, "the line is too long")
-                    : judge.judge(
-                        line: document.bytes,
-                        under: admission,
-                        by: contract,
-                        records: &records,
-                        verdict: &verdict
-                    )
-                if let refusal {
-                    tally.add(refusal, file: input.name, line: document.line)
-                } else {
-                    tally.add(verdict, file: input.name, line: document.line)
-                }
-            }
-        }
-        return tally
+        var judge = InputJudge(contract, under: admission, limits: limits)
+        for input in inputs { try judge.take(try input.open(), named: input.name) }
+        return judge.tally
     }
 
     /// An input that is read twice; standard input is kept in a file without a name meanwhile.

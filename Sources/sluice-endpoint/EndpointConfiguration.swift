@@ -36,12 +36,11 @@ struct EndpointConfiguration {
 
     private static func contract(_ configuration: Configuration, _ problems: inout [String]) -> Contract? {
         do throws(ConfigurationError) {
-            if let contract = try configuration.contract() { return contract }
-            problems.append("endpoint.contract (--contract, SLUICE_ENDPOINT_CONTRACT) must name the contract's file")
+            return try configuration.requiredContract()
         } catch {
             problems += error.problems
+            return nil
         }
-        return nil
     }
 
     private static func contradictions(_ configuration: Configuration, _ contract: Contract) -> [String] {

@@ -46,17 +46,12 @@ struct ImportCommand: Command {
             settings: Self.settings,
             environment: context.environment
         )
-        let words = try arguments.remaining("[FILE…]")
-        files = words.isEmpty ? ["-"] : words
+        files = try arguments.eventFiles()
     }
 
     func run(_ context: CommandContext) async throws -> ExitCode {
         let configuration = try source.load()
-        guard let contract = try configuration.contract() else {
-            throw ConfigurationError([
-                "endpoint.contract: a contract is needed to tell which events are taken; name its file with --contract FILE"
-            ])
-        }
+        let contract = try configuration.requiredContract()
         // A mistyped name is told before anything is written.
         try InputFile.check(files)
         let folder = try SpoolFolder.open(configuration.spool.path, role: .writer)

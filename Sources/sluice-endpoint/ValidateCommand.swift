@@ -52,17 +52,12 @@ struct ValidateCommand: Command {
             settings: Self.settings,
             environment: context.environment
         )
-        let words = try arguments.remaining("[FILE…]")
-        files = words.isEmpty ? ["-"] : words
+        files = try arguments.eventFiles()
     }
 
     func run(_ context: CommandContext) async throws -> ExitCode {
         let configuration = try source.load()
-        guard let contract = try configuration.contract() else {
-            throw ConfigurationError([
-                "endpoint.contract: a contract is needed to judge by; name its file with --contract FILE"
-            ])
-        }
+        let contract = try configuration.requiredContract()
         try InputFile.check(files)
         let admission = Admission(
             receivedAt: SystemClock.system.wallSeconds,
@@ -73,35 +68,16 @@ struct ValidateCommand: Command {
             isServer: isServer,
             environment: configuration.endpoint.environment
         )
-        let limits = configuration.eventLimits
-        var judge = EventJudge(limits: limits)
-        var records = ByteBuffer()
-        var verdict = BatchVerdict()
-        var tally = ImportTally()
+        var judge = InputJudge(contract, under: admission, limits: configuration.eventLimits)
         for file in files {
             let name = InputFile.name(of: file)
-            var input = EventInput(try InputFile.open(file), maximumLineBytes: limits.maximumBodyBytes)
-            try input.read { document, _ in
-                records.removeAll()
-                let refusal =
-                    document.isTooLong
-                    ? BatchRefusal(.bodyTooLarge, "the line is too long")
-                    : judge.judge(
-                        line: document.bytes,
-                        under: admission,
-                        by: contract,
-                        records: &records,
-                        verdict: &verdict
-                    )
-                if let refusal {
-                    tally.add(refusal, file: name, line: document.line)
-                    try say(refusal, "\(name):\(document.line)", context.output)
-                } else {
-                    tally.add(verdict, file: name, line: document.line)
-                    try say(verdict, "\(name):\(document.line)", context.output)
-                }
+            try judge.take(try InputFile.open(file), named: name) { refusal, line in
+                try say(refusal, "\(name):\(line)", context.output)
+            } onVerdict: { verdict, line in
+                try say(verdict, "\(name):\(line)", context.output)
             }
         }
+        let tally = judge.tally
         if isJSON { context.note(tally.summary) } else { try context.output.line(tally.summary) }
         return tally.rejectedCount > 0 ? .badData : .ok
     }

@@ -161,7 +161,11 @@ struct ImportTests {
         let result = try runner.run("sluice-endpoint", ["import", "--spool", folder.path("spool")], input: event("a"))
         #expect(result.code == 78)
         #expect(result.output == "")
-        #expect(result.errors.hasPrefix("sluice-endpoint: endpoint.contract: a contract is needed"))
+        #expect(
+            result.errors.hasPrefix(
+                "sluice-endpoint: endpoint.contract (--contract, SLUICE_ENDPOINT_CONTRACT) must name"
+            )
+        )
         #expect(result.errors.split(separator: "\n").count == 1)
         #expect(throws: SystemError.self) { try FileStatus(of: folder.path("spool")) }
     }
