@@ -2,7 +2,7 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import SluiceJSON
-package import SluiceSystem
+internal import SluiceSystem
 
 /// Forgets persons: lists them for the relays, takes their records out of quarantine, and says what is left.
 ///
@@ -46,21 +46,14 @@ package struct Eraser {
         package init() {}
     }
 
-    private let spool: SpoolFolder
-    private let ledger: Ledger
-    private let clock: SystemClock
-    private let atStep: (QuarantineEditor.Step) throws(SpoolError) -> Void
+    private let editor: QuarantineEditor
+    private var spool: SpoolFolder { editor.spool }
+    private var ledger: Ledger { editor.ledger }
+    private var clock: SystemClock { editor.clock }
 
-    package init(
-        in spool: SpoolFolder,
-        ledger: Ledger,
-        clock: SystemClock = .system,
-        atStep: @escaping (QuarantineEditor.Step) throws(SpoolError) -> Void = { (_) throws(SpoolError) in }
-    ) {
-        self.spool = spool
-        self.ledger = ledger
-        self.clock = clock
-        self.atStep = atStep
+    /// * `editor`: takes the records out of quarantine; it brings the spool, its ledger and the clock.
+    package init(with editor: QuarantineEditor) {
+        self.editor = editor
     }
 
     /// Forgets these persons.
@@ -199,8 +192,7 @@ package struct Eraser {
         isDryRun: Bool,
         _ report: inout Report
     ) throws(SpoolError) {
-        let editor = QuarantineEditor(in: spool, ledger: ledger, clock: clock, atStep: atStep)
-        let damage = try searchDamage(search, editor, &report)
+        let damage = try searchDamage(search, &report)
         var (earlier, fromDamage) = (0, 0)
         let result = try editor.run(.erase, isDryRun: isDryRun) { (item, _) throws(SpoolError) in
             if let record = item.recordToken {
@@ -231,7 +223,6 @@ package struct Eraser {
 
     private func searchDamage(
         _ search: PersonSearch,
-        _ editor: QuarantineEditor,
         _ report: inout Report
     ) throws(SpoolError) -> [SegmentName: DamageSearch.Result] {
         let segments = try QuarantineFolder(of: spool).damagedSegments()

@@ -77,7 +77,7 @@ struct EraseCommand: Command {
         let persons = try persons()
         let spool = try SpoolFolder.open(configuration.spool.path, create: false, role: isDryRun ? .reader : .relay)
         let ledger = try Ledger(in: spool)
-        let eraser = Eraser(in: spool, ledger: ledger)
+        let eraser = Eraser(with: QuarantineEditor(in: spool, ledger: ledger))
         let bar = ProgressBar("erase", unit: "records searched")
         defer { bar.finish() }
         if !isDryRun && !isSure && Terminal.hasPerson {

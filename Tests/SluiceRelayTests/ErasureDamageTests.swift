@@ -86,7 +86,7 @@ struct ErasureDamageTests {
         }
         let lost = kind == .cut ? Self.perFrame * 2 : Self.perFrame
         #expect(damaged == lost)
-        let eraser = Eraser(in: fixture.spool, ledger: try Ledger(in: fixture.spool))
+        let eraser = Eraser(with: QuarantineEditor(in: fixture.spool, ledger: try Ledger(in: fixture.spool)))
         let report = try eraser.run([Person(.user, Self.person)], isDryRun: false)
         // One less where a line was garbled; of what cannot be told apart, those whose text could be made out.
         let isApart = kind == .blockByte || kind == .magic || kind == .cut
@@ -117,7 +117,7 @@ struct ErasureDamageTests {
         try damage(.blockByte, fixture)
         _ = try fixture.drain()
         let before = try kept(fixture)
-        let eraser = Eraser(in: fixture.spool, ledger: try Ledger(in: fixture.spool))
+        let eraser = Eraser(with: QuarantineEditor(in: fixture.spool, ledger: try Ledger(in: fixture.spool)))
         let rehearsed = try eraser.run([Person(.user, Self.person)], isDryRun: true)
         #expect(try kept(fixture) == before)
         #expect(try eraser.run([Person(.user, Self.person)], isDryRun: false).removed == rehearsed.removed)
@@ -126,7 +126,7 @@ struct ErasureDamageTests {
     @Test func `damage in a segment that waits is told, and found after the drain`() throws {
         let fixture = try RelayFixture(Upstream())
         try damage(.blockByte, fixture)
-        let eraser = Eraser(in: fixture.spool, ledger: try Ledger(in: fixture.spool))
+        let eraser = Eraser(with: QuarantineEditor(in: fixture.spool, ledger: try Ledger(in: fixture.spool)))
         let before = try eraser.run([Person(.user, Self.person)], isDryRun: false)
         #expect(before.waiting == 20)
         #expect(before.undecided.count == 1)
@@ -148,7 +148,7 @@ struct ErasureDamageTests {
         try damage(kind, fixture)
         _ = try fixture.drain()
         let before = try kept(fixture)
-        let eraser = Eraser(in: fixture.spool, ledger: try Ledger(in: fixture.spool))
+        let eraser = Eraser(with: QuarantineEditor(in: fixture.spool, ledger: try Ledger(in: fixture.spool)))
         let report = try eraser.run([Person(.user, "nobody-of-that-name")], isDryRun: false)
         #expect(report.removed == 0)
         #expect(!report.unreachable.isEmpty)

@@ -36,7 +36,7 @@ struct EraserTests {
     /// Runs until no file is busy: children of other tests hold copies of locks until they execute their program.
     private func erase(_ persons: Person..., isDryRun: Bool = false) throws(SpoolError) -> Eraser.Report {
         for _ in 0..<1_000_000 {
-            let eraser = Eraser(in: spool, ledger: fixture.ledger, clock: fixture.clock.clock)
+            let eraser = Eraser(with: QuarantineEditor(in: spool, ledger: fixture.ledger, clock: fixture.clock.clock))
             let report = try eraser.run(persons, isDryRun: isDryRun)
             if report.busyFiles.isEmpty { return report }
             sched_yield()
@@ -109,7 +109,7 @@ struct EraserTests {
         let writer = try QuarantineWriter(for: segment, in: spool, readsExisting: false, clock: fixture.clock.clock)
         Self.record(0, user: "u-1").withBytes { _ = writer.append(fixture.entry(segment, 0), record: $0) }
         try writer.finish()
-        let eraser = Eraser(in: spool, ledger: fixture.ledger, clock: fixture.clock.clock)
+        let eraser = Eraser(with: QuarantineEditor(in: spool, ledger: fixture.ledger, clock: fixture.clock.clock))
         let report = try eraser.run([Person(.user, "u-1")], isDryRun: false)
         #expect(report.busyFiles.count == 1)
         #expect(report.removed == 0)
@@ -156,11 +156,11 @@ struct EraserTests {
         step: QuarantineEditor.Step
     ) throws {
         try quarantine((0..<10).map { Self.record($0, user: "u-\($0 % 2)") })
-        let broken = Eraser(in: spool, ledger: fixture.ledger, clock: fixture.clock.clock) {
+        let broken = QuarantineEditor(in: spool, ledger: fixture.ledger, clock: fixture.clock.clock) {
             (reached) throws(SpoolError) in
             if reached == step { throw SpoolError(.io, path: "test", detail: "interrupted") }
         }
-        #expect(throws: SpoolError.self) { try broken.run([Person(.user, "u-1")], isDryRun: false) }
+        #expect(throws: SpoolError.self) { try Eraser(with: broken).run([Person(.user, "u-1")], isDryRun: false) }
         try checkInterrupted()
     }
 
@@ -175,10 +175,11 @@ struct EraserTests {
             let clock = ManualClock()
             clock.advance(milliseconds: 1)
             let ledger = try Ledger(in: spool, clock: clock.clock)
-            let eraser = Eraser(in: spool, ledger: ledger, clock: clock.clock) { (reached) throws(SpoolError) in
+            let editor = QuarantineEditor(in: spool, ledger: ledger, clock: clock.clock) {
+                (reached) throws(SpoolError) in
                 if reached.text == step { kill(getpid(), SIGKILL) }
             }
-            _ = try eraser.run([Person(.user, "u-1")], isDryRun: false)
+            _ = try Eraser(with: editor).run([Person(.user, "u-1")], isDryRun: false)
         }
         try checkInterrupted()
     }

@@ -20,7 +20,8 @@ extension Processes {
         guard !events.isEmpty else { return }
         for event in events { records.erase(event) }
         mark(.mayBeErased(events))
-        let eraser = Eraser(in: spool, ledger: try Ledger(in: spool, clock: clock.clock), clock: clock.clock)
+        let ledger = try Ledger(in: spool, clock: clock.clock)
+        let eraser = Eraser(with: QuarantineEditor(in: spool, ledger: ledger, clock: clock.clock))
         _ = try eraser.run(events.map { Person(.anonymous, ModelRecord.person(of: $0)) }, isDryRun: false)
         mark(.erased(events))
     }
