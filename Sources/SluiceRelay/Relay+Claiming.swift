@@ -112,8 +112,11 @@ extension Relay {
         let name = claim.segment
         do throws(SpoolError) {
             let standing = try ledger.standing(of: name)
-            // Its relay ended before the removal, or a loss of power undid it.
-            if case .finished = standing { return try worker.remove(name) }
+            // Its relay ended before the removal, perhaps even before the line was durable, or a loss of power undid it.
+            if case .finished = standing {
+                try ledger.sync()
+                return try worker.remove(name)
+            }
             let progress = try Progress(of: name, in: folder)
             let slot = freeSlots.last ?? Int32(segments.count)
             let segment = ClaimedSegment(name: name, slot: slot, progress: progress)

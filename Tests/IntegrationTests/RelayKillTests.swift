@@ -80,6 +80,23 @@ struct RelayKillTests {
         #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
     }
 
+    @Test func `what a killed relay wrote into the ledger is durable before the next one acts upon it`() throws {
+        let sample = try SampleSpool()
+        let name = try sample.seal([["a"]])
+        let stub = try StubProcess()
+        let injector = try FaultInjector(root: sample.path, record: [.changes])
+        try injector.set("fdatasync ledger 1 kill")
+        #expect(try Self.drain(sample, to: stub.url, window: 0, under: injector).code == 128 + SIGKILL)
+        #expect(try Ledger.book(of: sample.spool).finished == [name])
+        try injector.clear()
+        try injector.clearLog()
+        #expect(try Self.drain(sample, to: stub.url, window: 0, under: injector).code == 0)
+        let changes = try injector.log().changes
+        let removal = changes.firstIndex { $0.operation == .unlink && $0.path.hasSuffix("/\(name.sealedFileName)") }
+        #expect(changes[..<(try #require(removal))].contains { $0.operation == .fdatasync && $0.path == "ledger" })
+        #expect(try stub.events().map(\.id) == ["a"])
+    }
+
     @Test func `the kills of these tests are real, and a run without them changes nothing of what is sent`() throws {
         let sample = try SampleSpool.mixed("x")
         let stub = try StubProcess("--poison", "x-bad")
