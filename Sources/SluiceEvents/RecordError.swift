@@ -7,6 +7,8 @@ package struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
         case missingMember = "missing_member"
         /// A member has a value of the wrong type.
         case invalidMember = "invalid_member"
+        /// A member stands twice, and nobody can say which is meant.
+        case repeatedMember = "repeated_member"
     }
 
     package var code: Code

@@ -104,8 +104,11 @@ package struct SpooledRecord {
             guard let number = RecordNames.members.number(of: document.text(document[member.key])),
                 let name = RecordMember(rawValue: number)
             else { continue }
-            try take(name, member.value)
+            guard seen & 1 << UInt32(number) == 0 else {
+                throw RecordError(code: .repeatedMember, member: name.text)
+            }
             seen |= 1 << UInt32(number)
+            try take(name, member.value)
         }
         for name in RecordMember.required where seen & 1 << UInt32(name.rawValue) == 0 {
             throw RecordError(code: .missingMember, member: name.text)
@@ -152,11 +155,16 @@ package struct SpooledRecord {
     }
 
     private mutating func readEnvelope() throws(RecordError) {
+        var seen: UInt32 = 0
         for member in document.members(of: envelopeIndex) {
             guard let number = RecordNames.envelope.number(of: document.text(document[member.key])) else { continue }
             guard document[member.value].kind == .string else {
                 throw RecordError(code: .invalidMember, member: "envelope." + RecordNames.envelopeTexts[number])
             }
+            guard seen & 1 << UInt32(number) == 0 else {
+                throw RecordError(code: .repeatedMember, member: "envelope." + RecordNames.envelopeTexts[number])
+            }
+            seen |= 1 << UInt32(number)
             switch number {
             case 0: eventIndex = member.value
             case 1: eventIDIndex = member.value

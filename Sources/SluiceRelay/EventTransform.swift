@@ -58,10 +58,12 @@ package struct EventTransform {
         for member in document.members(of: record.envelope) {
             let name = names.number(of: document.text(document[member.key]))
             if name == EventNames.properties {
+                try names.take(name)
                 properties = member.value
                 continue
             }
             if name == EventNames.experiments {
+                try names.take(name)
                 experiments = member.value
                 continue
             }

@@ -38,14 +38,17 @@ enum PersonFields {
         record: Int,
         where isMeant: (Person.Kind, UnsafeRawBufferPointer) -> Bool
     ) -> Bool {
-        contains(
-            in: document,
-            trusted: document.value(of: "trusted", in: record),
-            anonymousID: document.value(of: "envelope", in: record).flatMap { envelope in
-                document.value(of: "anonymous_id", in: envelope)
-            },
-            where: isMeant
-        )
+        // A record that a part stands in twice is refused, but it may be in quarantine.
+        document.members(of: record).contains { part in
+            if document.text(document[part.key], equals: "trusted") {
+                return contains(in: document, trusted: part.value, anonymousID: nil, where: isMeant)
+            }
+            guard document.text(document[part.key], equals: "envelope") else { return false }
+            return document.members(of: part.value).contains { member in
+                document.text(document[member.key], equals: "anonymous_id")
+                    && contains(in: document, trusted: nil, anonymousID: member.value, where: isMeant)
+            }
+        }
     }
 
     /// The same for a record whose parts are known.

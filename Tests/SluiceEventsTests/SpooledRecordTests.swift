@@ -81,6 +81,13 @@ struct SpooledRecordTests {
             #"{"received_at":1,"collection":"c","timestamp":1,"trusted":{},"envelope":{"event":7}}"#,
             .invalidMember, "envelope.event"
         ),
+        (#"{"received_at":1,"received_at":1}"#, .repeatedMember, "received_at"),
+        (#"{"trusted":{},"trusted":{"user_id":"u"}}"#, .repeatedMember, "trusted"),
+        (#"{"envelope":{},"envel\u006fpe":{}}"#, .repeatedMember, "envelope"),
+        (
+            #"{"received_at":1,"collection":"c","timestamp":1,"trusted":{},"envelope":{"event":"a","event":"a"}}"#,
+            .repeatedMember, "envelope.event"
+        ),
     ])
     func `what is no record is named`(line: String, code: RecordError.Code, member: String) {
         #expect(throws: RecordError(code: code, member: member)) { try reading(line) { _ in } }

@@ -88,6 +88,8 @@ struct EventTransformTests {
         Sample.record(envelope: #""user\u005fid":null,"#, trusted: #"{"user_id":1,"user_id":2}"#),
         Sample.record(trusted: #"{"event":"x"}"#), Sample.record(trusted: #"{"new":1}"#, properties: #"{"new":1}"#),
         Sample.record(envelope: #""experiments":{"x":"a","x":"b"},"#),
+        Sample.record(envelope: #""experiments":{"x":"a"},"experiments":{"y":"a"},"#),
+        Sample.record(envelope: #""properties":{},"#),
         Sample.record(extra: #""environment":"a","#, trusted: #"{"environment":"b"}"#),
     ])
     func `no two members of an event have one name, whoever wrote the record`(record: String) {

@@ -149,6 +149,13 @@ struct EraserTests {
         #expect(try erase(Person(.user, "u-1")).removed == 1)
     }
 
+    @Test func `a part that stands twice in a record hides nobody`() throws {
+        let twins = [#","trusted":{"user_id":"u-1"}}"#, #","envelope":{"anonymous_id":"dev"}}"#]
+        try quarantine(twins.map { Self.record(0).dropLast() + $0 } + [Self.record(1)])
+        #expect(try erase(Person(.user, "u-1"), Person(.anonymous, "dev")).removed == 2)
+        #expect(try fixture.quarantined().map(\.record) == [Self.record(1)])
+    }
+
     // MARK: Interruptions
 
     @Test(arguments: QuarantineEditor.Step.allCases)
