@@ -53,8 +53,6 @@ let package = Package(
         .executable(name: "sluice-relay", targets: ["sluice-relay"]),
         .executable(name: "graphjson-stub", targets: ["graphjson-stub"]),
         .executable(name: "sluice-bench", targets: ["sluice-bench"]),
-        // For this package's own tests: preloaded into the programs above, it lets their system calls fail.
-        .library(name: "SluiceFaults", type: .dynamic, targets: ["CSluiceFaults"]),
     ],
     targets: [
         room("CSluiceCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
@@ -65,7 +63,6 @@ let package = Package(
         room("CSluiceXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
         .target(name: "CSluiceSystem"),
         .target(name: "CSluiceJSON", linkerSettings: [.linkedLibrary("simdjson")]),
-        .target(name: "CSluiceFaults"),
 
         module("SluiceSystem", uses: ["CSluiceSystem"]),
         module("SluiceJSON", uses: ["CSluiceJSON", "SluiceSystem"]),

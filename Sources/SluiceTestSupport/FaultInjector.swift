@@ -4,8 +4,8 @@ package import SluiceSystem
 
 /// Lets system calls of real programs fail below one folder, and writes down what they change there.
 ///
-/// `libSluiceFaults.so` does it, preloaded; `Sources/CSluiceFaults/include/CSluiceFaults.h` says what rules and log look
-/// like. One injector may serve many programs on one spool, at a time or one after the other.
+/// `libSluiceFaults.so` does it, preloaded; `Tests/SluiceFaults/SluiceFaults.h` says what rules and log look like. One
+/// injector may serve many programs on one spool, at a time or one after the other.
 package final class FaultInjector {
     /// What the log holds besides the faults that were injected.
     package enum Record: String, Sendable {
@@ -17,8 +17,15 @@ package final class FaultInjector {
         case exit
     }
 
-    /// Where the library is; it lies beside the test bundle.
-    package static var library: String { ProcessRunner.path(of: "libSluiceFaults.so") }
+    /// The library did not compile.
+    private struct BuildError: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// Where the library is, beside the test bundle.
+    ///
+    /// Tests build it: a package can have a library that is loaded at run time only as a product, which users would see.
+    private static let library = Result { try buildLibrary() }
 
     /// The variables that a program is started with.
     package let environment: [String: String]
@@ -30,18 +37,30 @@ package final class FaultInjector {
     /// - Parameters:
     ///   - root: the folder, which the program may make itself.
     ///   - record: what to write down.
-    /// - Throws: ENOENT when the library was not built.
-    package init(root: String, record: [Record] = []) throws(SystemError) {
-        guard access(Self.library, R_OK) == 0 else {
-            throw SystemError(call: "access", path: Self.library, errno: errno)
-        }
+    /// - Throws: when the library cannot be built.
+    package init(root: String, record: [Record] = []) throws {
         environment = [
-            "LD_PRELOAD": Self.library,
+            "LD_PRELOAD": try Self.library.get(),
             "SLUICE_FAULTS_ROOT": root,
             "SLUICE_FAULTS_RULES": folder.path("rules"),
             "SLUICE_FAULTS_LOG": folder.path("log"),
             "SLUICE_FAULTS_RECORD": record.map(\.rawValue).joined(separator: ","),
         ]
+    }
+
+    private static func buildLibrary() throws -> String {
+        let tree = "\(#filePath)".split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+        let sources = tree.joined(separator: "/") + "/Tests/SluiceFaults"
+        let library = ProcessRunner.path(of: "libSluiceFaults.so")
+        let hidden = "\(library)-\(getpid())"
+        let result = try Tool.run(
+            Tool.isInstalled("clang") ? "clang" : "cc",
+            ["-O1", "-Wall", "-Werror", "-fPIC", "-shared", "-o", hidden]
+                + ["calls.c", "log.c", "rules.c"].map { "\(sources)/\($0)" }
+        )
+        guard result.code == 0 else { throw BuildError(description: result.errors) }
+        try FileSystem.replace(library, with: hidden)
+        return library
     }
 
     /// Puts these rules, such as `fdatasync incoming/*.open 2- fail=EIO`, in the place of those before; programs that

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What programs did to a spool, as `libSluiceFaults.so` wrote it down: see `CSluiceFaults.h`.
+/// What programs did to a spool, as `libSluiceFaults.so` wrote it down: see `SluiceFaults.h`.
 package struct FaultLog {
     package enum Operation: String, Sendable {
         case create, write, truncate, extend, reserve, fsync, fdatasync, syncfolder, rename, link, unlink, mkdir, rmdir

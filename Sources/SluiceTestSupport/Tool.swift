@@ -14,6 +14,11 @@ package enum Tool {
 
     /// Runs a program to its end.
     package static func run(_ name: String, _ arguments: String...) throws(SystemError) -> ProcessRunner.Result {
+        try run(name, arguments)
+    }
+
+    /// The same with a list of words.
+    package static func run(_ name: String, _ arguments: [String]) throws(SystemError) -> ProcessRunner.Result {
         guard let path = path(of: name) else { throw SystemError(call: "execve", path: name, errno: ENOENT) }
         return try ProcessRunner().run(path, arguments)
     }
