@@ -128,11 +128,21 @@ package final class ChildProcess {
         try? FileSystem.countNames(in: "/proc/\(id)/fd", upTo: 1 << 20)  // ended: no folder
     }
 
+    /// Whether the program has a handler for a signal by now.
+    package func catches(_ signal: Int32) -> Bool {
+        guard let mask = statusText("SigCgt").flatMap({ UInt64($0, radix: 16) }) else { return false }
+        return mask >> UInt64(signal - 1) & 1 == 1
+    }
+
     private func statusNumber(_ field: String) -> Int? {
+        statusText(field).flatMap { $0.split(separator: " ").first }.flatMap { Int($0) }
+    }
+
+    /// What stands behind a name in `/proc/<id>/status`; nil when the program has ended.
+    private func statusText(_ field: String) -> Substring? {
         guard let bytes = try? FileSystem.contents(ofProc: "/proc/\(id)/status") else { return nil }  // ended: no file
-        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix(field + ":") {
-            return line.split(whereSeparator: { !("0"..."9").contains($0) }).first.flatMap { Int($0) }
-        }
-        return nil
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        guard let line = lines.first(where: { $0.hasPrefix(field + ":") }) else { return nil }
+        return line.dropFirst(field.utf8.count + 1).drop(while: { $0 == " " || $0 == "\t" })
     }
 }

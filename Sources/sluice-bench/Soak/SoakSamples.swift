@@ -1,3 +1,4 @@
+import SluiceSoak
 // SPDX-License-Identifier: Apache-2.0
 import SluiceSpool
 import SluiceSystem

@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-import Glibc
-import SluiceSystem
+internal import Glibc
+package import SluiceSystem
 
 /// One of the real programs: started, ended by the faults, and started again, as by a supervisor.
-final class SoakProgram {
+package final class SoakProgram {
     /// After SIGTERM a program must have ended by then.
     private static let patience: Int64 = 40_000_000_000
 
-    let name: String
+    package let name: String
     private let launch: () throws -> ChildProcess
     /// Exit codes with which it may end by itself, such as those of a drain.
     private let ordinaryEnds: Set<Int32>
-    private(set) var process: ChildProcess?
-    private(set) var startedAt: Int64 = 0
+    package private(set) var process: ChildProcess?
+    package private(set) var startedAt: Int64 = 0
     private var strikeAt: Int64?
     private var strikeSignal: Int32 = 0
+    /// Exit codes with which a program may end that was told to stop.
+    private var endsOfStop: Set<Int32> = []
     private var restartPause: Int64 = 0
     private var restartAt: Int64 = 0
-    private(set) var starts = 0
-    private(set) var kills = 0
-    private(set) var stops = 0
+    package private(set) var starts = 0
+    package private(set) var kills = 0
+    package private(set) var stops = 0
     /// Ends that nobody had asked for, by exit code.
-    private(set) var ownEnds: [Int32: Int] = [:]
+    package private(set) var ownEnds: [Int32: Int] = [:]
     /// Times that it did not end on SIGTERM and was killed.
-    private(set) var hangs = 0
+    package private(set) var hangs = 0
 
-    init(name: String, ordinaryEnds: Set<Int32> = [], launch: @escaping () throws -> ChildProcess) {
+    package init(name: String, ordinaryEnds: Set<Int32> = [], launch: @escaping () throws -> ChildProcess) {
         self.name = name
         self.ordinaryEnds = ordinaryEnds
         self.launch = launch
     }
 
-    var isRunning: Bool { process != nil && strikeAt == nil }
+    package var isRunning: Bool { process != nil && strikeAt == nil }
 
     /// Starts it when it is time, and takes note when it has ended.
-    func tend(_ now: Int64) throws {
+    package func tend(_ now: Int64) throws {
         guard let process else {
             if now >= restartAt { try start() }
             return
@@ -46,7 +48,7 @@ final class SoakProgram {
         ended(process.wait().code, now)
     }
 
-    func start() throws {
+    package func start() throws {
         guard process == nil else { return }
         process = try launch()
         startedAt = SystemClock.system.monotonicNanoseconds()
@@ -59,8 +61,7 @@ final class SoakProgram {
             if !ordinaryEnds.contains(code) { ownEnds[code, default: 0] += 1 }
             restartAt = now + 300_000_000
         } else {
-            // A program that was told to stop ends in good order; a drain may have ended by itself meanwhile.
-            if strikeSignal == SIGTERM && code != 0 && !ordinaryEnds.contains(code) { ownEnds[code, default: 0] += 1 }
+            if strikeSignal == SIGTERM && !endsOfStop.contains(code) { ownEnds[code, default: 0] += 1 }
             restartAt = now + restartPause
         }
         strikeAt = nil
@@ -70,8 +71,11 @@ final class SoakProgram {
     ///
     /// - Returns: false when it is not running.
     @discardableResult
-    func strike(_ signal: Int32, restartAfter seconds: Double, _ now: Int64) -> Bool {
+    package func strike(_ signal: Int32, restartAfter seconds: Double, _ now: Int64) -> Bool {
         guard let process, strikeAt == nil, process.poll() == nil else { return false }
+        // A program that was told to stop ends in good order; a drain may have ended by itself meanwhile, and one whose
+        // libraries are still being loaded has no handler yet.
+        endsOfStop = ordinaryEnds.union(process.catches(signal) ? [0] : [0, 128 + signal])
         process.send(signal)
         strikeAt = now
         strikeSignal = signal
@@ -81,7 +85,7 @@ final class SoakProgram {
     }
 
     /// Ends it in good order and for good, after the faults.
-    func finish() throws {
+    package func finish() throws {
         let begun = SystemClock.system.monotonicNanoseconds()
         if process != nil && strikeAt == nil { strike(SIGTERM, restartAfter: 0, begun) }
         while let process {
