@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.." || exit
 usage() {
     cat <<'TEXT'
 usage: deploy/fuzz.sh [--minutes N | --seconds N] [--jobs N] [--keep] [TARGET…]
+       deploy/fuzz.sh --check
 
 Builds the targets with libFuzzer and Address Sanitizer and feeds each of them, or those that are named, for a while
 (a minute). It begins with the inputs of Tests/SluiceFuzzingTests/Corpus and goes on with what earlier runs found, which
@@ -15,12 +16,24 @@ stays in .build/fuzzer-corpus. A target ends at its first fault: the input is in
   --minutes N   how long each target runs
   --seconds N   the same in seconds
   --jobs N      targets at a time; default: a target for each core
+  --check       builds nothing; the exit code is 0 when this machine's toolchain can build the targets, else 1
   --keep        afterwards adds to the Corpus what covers more than its inputs do, small inputs only
 
 An input that is a fault:   swift run sluice-fuzz TARGET FILE
 To keep it for good:        put it into Corpus/TARGET under a name that says what it broke; each run of the tests
                             checks every file there.
 TEXT
+}
+
+# Whether a program with libFuzzer and Address Sanitizer can be linked.
+check() {
+    local folder code
+    folder=$(mktemp -d) || return
+    echo '@_cdecl("LLVMFuzzerTestOneInput") public func test(_: UnsafePointer<UInt8>, _: Int) -> CInt { 0 }' >"$folder/probe.swift"
+    swiftc -parse-as-library -sanitize=fuzzer,address "$folder/probe.swift" -o "$folder/probe" >/dev/null 2>&1
+    code=$?
+    rm -rf "$folder"
+    return $code
 }
 
 seconds=60
@@ -33,6 +46,7 @@ while [ $# -gt 0 ]; do
     --seconds) seconds=${2:?--seconds takes a number} && shift ;;
     --jobs) jobs=${2:?--jobs takes a number} && shift ;;
     --keep) keep=1 ;;
+    --check) check && exit || exit 1 ;;
     -h | --help) usage && exit ;;
     -*) usage >&2 && exit 64 ;;
     *) targets+=("$1") ;;

@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
-# Builds and tests everything: the formatter's rules, the whole suite, and a Thread Sanitizer pass over its concurrent parts.
+# Builds and tests everything: the formatter's rules, the whole suite, a Thread Sanitizer pass over its concurrent parts, and
+# some seconds of made-up inputs for each reader.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
-
-# The suites whose subjects share memory between threads.
-concurrent='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests'
 
 failed=()
 step() {
@@ -25,8 +23,7 @@ done
 
 step "shell syntax" bash -n deploy/*.sh .ci/run
 step "format" swift format lint --strict --recursive --parallel Package.swift Sources Tests
-step "thread sanitizer" swift test --disable-xctest --sanitize thread --scratch-path .build/thread-sanitizer \
-    --no-parallel --filter "$concurrent"
+step "thread sanitizer" deploy/sanitize.sh thread
 step "build" swift build --build-tests --explicit-target-dependency-import-check error
 if [[ " ${failed[*]-} " != *" build "* ]]; then
     step "tests" swift test --disable-xctest --skip-build --no-parallel
@@ -36,6 +33,11 @@ if [[ " ${failed[*]-} " != *" build "* ]]; then
     else
         echo "skipping the documents' commands: jq or lz4 is missing; deploy/dependencies.sh --tools installs them"
     fi
+fi
+if deploy/fuzz.sh --check; then
+    step "fuzz targets" deploy/fuzz.sh --seconds 4
+else
+    echo "skipping the fuzz targets: this toolchain has no libFuzzer or no Address Sanitizer"
 fi
 if command -v chromium-headless-shell >/dev/null; then
     step "status page in a browser" deploy/test-status-page.sh

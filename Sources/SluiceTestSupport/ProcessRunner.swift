@@ -13,7 +13,9 @@ package struct ProcessRunner {
         package var lines: [Substring] { output.split(separator: "\n") }
     }
 
-    /// Variables besides PATH, HOME and TMPDIR.
+    private static let inherited = ["PATH", "HOME", "TMPDIR", "ASAN_OPTIONS"]
+
+    /// Variables besides those that are inherited.
     package var environment: [String: String]
 
     package init(environment: [String: String] = [:]) {
@@ -62,7 +64,7 @@ package struct ProcessRunner {
     }
 
     private var variables: [String] {
-        let own = ProcessEnvironment.current.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
+        let own = ProcessEnvironment.current.filter { Self.inherited.contains($0.key) }
         return own.merging(environment) { $1 }.map { "\($0.key)=\($0.value)" }
     }
 }
