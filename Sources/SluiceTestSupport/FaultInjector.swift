@@ -87,8 +87,8 @@ package final class FaultInjector {
 }
 
 extension ProcessRunner {
-    /// The same runner with programs that run under `injector`.
-    package func under(_ injector: FaultInjector) -> ProcessRunner {
-        ProcessRunner(environment: environment.merging(injector.environment) { $1 })
+    /// The same runner with programs that run under `injector`, if there is one.
+    package func under(_ injector: FaultInjector?) -> ProcessRunner {
+        ProcessRunner(environment: environment.merging(injector?.environment ?? [:]) { $1 })
     }
 }

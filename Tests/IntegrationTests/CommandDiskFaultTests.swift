@@ -13,7 +13,7 @@ struct CommandDiskFaultTests {
         under injector: FaultInjector? = nil
     ) throws -> ProcessRunner.Result {
         let runner = SampleSpool.runner(["SLUICE_RELAY_DUPLICATE_WINDOW": "0", "SLUICE_RELAY_ADMIN_LISTEN": "off"])
-        return try (injector.map { runner.under($0) } ?? runner).run("sluice-relay", words)
+        return try runner.under(injector).run("sluice-relay", words)
     }
 
     /// What is told: file and cause.

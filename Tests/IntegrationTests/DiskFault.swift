@@ -48,6 +48,11 @@ struct DiskFault: Sendable, CustomStringConvertible {
         DiskFault(call: call, path: path, when: "1-3", action: "fail=EINTR")
     }
 
+    /// All of that on a file that is written and synced.
+    static func harmless(_ path: String) -> [DiskFault] {
+        [short(path), interrupted("write|fsync|fdatasync|lock", path), late("fsync|fdatasync", path)]
+    }
+
     static func late(_ call: String, _ path: String, milliseconds: Int = 200) -> DiskFault {
         DiskFault(call: call, path: path, when: "1", action: "delay=\(milliseconds)")
     }

@@ -208,7 +208,7 @@ struct EndpointRun {
     ) throws {
         let runner = ProcessRunner(environment: EndpointProcess.unlimited.merging(settings) { $1 })
         let words = ["serve", "--spool", spool, "--contract", contract, "--listen", "127.0.0.1:0", "--admin", "off"]
-        process = try (injector.map { runner.under($0) } ?? runner).start("sluice-endpoint", words)
+        process = try runner.under(injector).start("sluice-endpoint", words)
         port = process.line(startingWith: "listening on ")?.split(separator: ":").last.flatMap { UInt16($0) }
     }
 }

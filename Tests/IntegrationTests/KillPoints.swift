@@ -37,6 +37,22 @@ struct KillPoint: Sendable, CustomStringConvertible {
         }
     }
 
+    /// A run that is killed there; the books must balance after it.
+    ///
+    /// * `pattern`: the paths whose calls are counted.
+    func kill(
+        in sample: SampleSpool,
+        counting pattern: String = "*",
+        _ findings: inout Findings,
+        _ run: (FaultInjector) throws -> ProcessRunner.Result
+    ) throws {
+        let injector = try FaultInjector(root: sample.path)
+        try injector.set(rule(pattern))
+        let killed = try run(injector)
+        findings.equal(killed.code, 128 + SIGKILL, "killed run \(killed.errors)")
+        try findings.balance(sample.spool, "after the kill")
+    }
+
     /// All points of a run that was written down.
     ///
     /// - Parameters:
@@ -77,6 +93,16 @@ struct Findings {
     mutating func balance(_ spool: SpoolFolder, _ moment: String) throws {
         let status = try SpoolStatus.read(spool)
         check(status.balanced, "\(moment): \(status.problems)")
+    }
+
+    /// Whether all of a mixed spool was delivered or is in quarantine, is in the books, and nothing else is left.
+    mutating func isDone(_ mixed: SampleSpool) throws {
+        try balance(mixed.spool, "at the end")
+        try empty(mixed.spool)
+        let status = try SpoolStatus.read(mixed.spool)
+        equal(status.counts.delivered, SampleSpool.mixedDelivered.count, "delivered")
+        equal(status.quarantined, SampleSpool.mixedQuarantined, "quarantined")
+        equal(status.accepted, SampleSpool.mixedDelivered.count + SampleSpool.mixedQuarantined, "accepted")
     }
 
     /// Whether nothing is left but books and quarantine.

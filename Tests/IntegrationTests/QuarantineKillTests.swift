@@ -23,9 +23,7 @@ struct QuarantineKillTests {
     private static func edit(_ verb: String, _ sample: SampleSpool, _ choice: [String], under injector: FaultInjector?)
         throws -> ProcessRunner.Result
     {
-        let runner = ProcessRunner()
-        return try (injector.map { runner.under($0) } ?? runner)
-            .run("sluice-relay", ["quarantine", verb, "--spool", sample.path] + choice)
+        try ProcessRunner().under(injector).run("sluice-relay", ["quarantine", verb, "--spool", sample.path] + choice)
     }
 
     private static func points(_ verb: String) throws -> [KillPoint] {
@@ -43,11 +41,7 @@ struct QuarantineKillTests {
         var wrong = problems(among: points) { point in
             var findings = Findings()
             let sample = try Self.spool(point.prefix)
-            let injector = try FaultInjector(root: sample.path)
-            try injector.set(point.rule())
-            let killed = try Self.edit("replay", sample, ["--limit", "4"], under: injector)
-            findings.equal(killed.code, 128 + SIGKILL, "killed run \(killed.errors)")
-            try findings.balance(sample.spool, "after the kill")
+            try point.kill(in: sample, &findings) { try Self.edit("replay", sample, ["--limit", "4"], under: $0) }
             var status = try SpoolStatus.read(sample.spool)
             findings.equal(
                 status.quarantined + status.pending,
@@ -58,8 +52,7 @@ struct QuarantineKillTests {
             let next = try Self.edit("replay", sample, ["--all"], under: nil)
             findings.equal(next.code, 0, "next replay \(next.errors)")
             try findings.balance(sample.spool, "after the next replay")
-            let drained = try SampleSpool.runner(["SLUICE_RELAY_DUPLICATE_WINDOW": "0"])
-                .run("sluice-relay", ["drain", "--spool", sample.path, "--graphjson-url", url])
+            let drained = try Self.drain(sample, to: url)
             findings.equal(drained.code, 0, "drain \(drained.errors)")
             try findings.balance(sample.spool, "at the end")
             try findings.empty(sample.spool)
@@ -68,11 +61,9 @@ struct QuarantineKillTests {
             findings.equal(status.quarantined, 0, "quarantined")
             return findings.texts
         }
-        let arrived = Dictionary(grouping: try stub.events().map(\.id)) {
-            $0.split(separator: "-").first.map(String.init) ?? ""
-        }
+        let arrived = try stub.idsByPrefix()
         for point in points {
-            let ids = (arrived[point.prefix] ?? []).map { String($0.dropFirst(point.prefix.count + 1)) }.sorted()
+            let ids = arrived[point.prefix] ?? []
             if ids != Self.ids { wrong.append("\(point): arrived \(ids)") }
         }
         #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
@@ -84,11 +75,7 @@ struct QuarantineKillTests {
         let wrong = problems(among: points) { point in
             var findings = Findings()
             let sample = try Self.spool(point.prefix)
-            let injector = try FaultInjector(root: sample.path)
-            try injector.set(point.rule())
-            let killed = try Self.edit("discard", sample, ["--limit", "4"], under: injector)
-            findings.equal(killed.code, 128 + SIGKILL, "killed run \(killed.errors)")
-            try findings.balance(sample.spool, "after the kill")
+            try point.kill(in: sample, &findings) { try Self.edit("discard", sample, ["--limit", "4"], under: $0) }
             var status = try SpoolStatus.read(sample.spool)
             findings.equal(
                 status.quarantined + status.counts.discarded,
@@ -127,9 +114,7 @@ struct QuarantineKillTests {
     private static func drain(_ sample: SampleSpool, to url: String, under injector: FaultInjector? = nil) throws
         -> ProcessRunner.Result
     {
-        let runner = SampleSpool.runner(["SLUICE_RELAY_DUPLICATE_WINDOW": "0"])
-        return try (injector.map { runner.under($0) } ?? runner)
-            .run("sluice-relay", ["drain", "--spool", sample.path, "--graphjson-url", url])
+        try sample.drain(to: url, settings: ["SLUICE_RELAY_DUPLICATE_WINDOW": "0"], under: injector)
     }
 
     @Test func `a relay killed at any call while it folds the ledger keeps the books`() throws {
@@ -149,11 +134,9 @@ struct QuarantineKillTests {
         let wrong = problems(among: points, atOnce: 2) { point in
             var findings = Findings()
             let sample = try Self.largeLedger(point.prefix)
-            let injector = try FaultInjector(root: sample.path)
-            try injector.set(point.rule("*ledger*"))
-            let killed = try Self.drain(sample, to: url, under: injector)
-            findings.equal(killed.code, 128 + SIGKILL, "killed run \(killed.errors)")
-            try findings.balance(sample.spool, "after the kill")
+            try point.kill(in: sample, counting: "*ledger*", &findings) {
+                try Self.drain(sample, to: url, under: $0)
+            }
             for id in 0..<2 {
                 try sample.seal([["\(point.prefix)-later-\(id)"]], sequence: 2 + id)
                 findings.equal(try Self.drain(sample, to: url).code, 0, "next run")

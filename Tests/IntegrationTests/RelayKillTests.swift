@@ -21,9 +21,7 @@ struct RelayKillTests {
         window: Int,
         under injector: FaultInjector? = nil
     ) throws -> ProcessRunner.Result {
-        let runner = SampleSpool.runner(settings(window: window))
-        return try (injector.map { runner.under($0) } ?? runner)
-            .run("sluice-relay", ["drain", "--spool", sample.path, "--graphjson-url", url], seconds: 60)
+        try sample.drain(to: url, settings: settings(window: window), under: injector)
     }
 
     /// A run that nobody disturbs: its calls are the points.
@@ -48,19 +46,10 @@ struct RelayKillTests {
         var wrong = problems(among: points) { point in
             var findings = Findings()
             let sample = try SampleSpool.mixed(point.prefix)
-            let injector = try FaultInjector(root: sample.path)
-            try injector.set(point.rule())
-            let killed = try Self.drain(sample, to: url, window: window, under: injector)
-            findings.equal(killed.code, 128 + SIGKILL, "killed run \(killed.errors)")
-            try findings.balance(sample.spool, "after the kill")
+            try point.kill(in: sample, &findings) { try Self.drain(sample, to: url, window: window, under: $0) }
             let next = try Self.drain(sample, to: url, window: window)
             findings.equal(next.code, 0, "next run \(next.output) \(next.errors)")
-            try findings.balance(sample.spool, "at the end")
-            try findings.empty(sample.spool)
-            let status = try SpoolStatus.read(sample.spool)
-            findings.equal(status.counts.delivered, SampleSpool.mixedDelivered.count, "delivered")
-            findings.equal(status.quarantined, SampleSpool.mixedQuarantined, "quarantined")
-            findings.equal(status.accepted, SampleSpool.mixedDelivered.count + SampleSpool.mixedQuarantined, "accepted")
+            try findings.isDone(sample)
             return findings.texts
         }
         let arrived = try stub.events()

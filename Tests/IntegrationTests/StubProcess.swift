@@ -48,6 +48,16 @@ final class StubProcess {
         return try #require(document.integer(document[value]))
     }
 
+    /// The ids of everything that was taken, sorted, by what stands before their first dash.
+    func idsByPrefix() throws -> [String: [String]] {
+        var ids: [String: [String]] = [:]
+        for event in try events() {
+            let parts = event.id.split(separator: "-", maxSplits: 1)
+            ids[String(parts[0]), default: []].append(parts.count > 1 ? String(parts[1]) : "")
+        }
+        return ids.mapValues { $0.sorted() }
+    }
+
     /// Everything that was taken, in order.
     func events() throws -> [Event] {
         let bytes = try FileSystem.contents(of: folder.path("store"), limit: 1 << 30)
@@ -90,6 +100,16 @@ extension SampleSpool {
             ["drain", "--spool", path, "--graphjson-url", stub.url] + arguments,
             seconds: 300
         )
+    }
+
+    /// Drains into the destination at `url`, perhaps under an injector; for closures that run at once.
+    func drain(
+        to url: String,
+        settings: [String: String],
+        under injector: FaultInjector? = nil
+    ) throws -> ProcessRunner.Result {
+        try Self.runner(settings).under(injector)
+            .run("sluice-relay", ["drain", "--spool", path, "--graphjson-url", url])
     }
 
     func startDrain(to stub: StubProcess, settings: [String: String] = [:]) throws -> RunningProcess {

@@ -118,7 +118,7 @@ struct CorruptionTests {
 
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func `bytes lost, doubled, moved and overwritten never cost an untouched group`(seed: UInt64) throws {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let sample = try SampleSegment(groups: 6)
         for _ in 0..<300 {
             var bytes = sample.bytes
@@ -141,21 +141,5 @@ struct CorruptionTests {
             }
             #expect(reading.delivered.allSatisfy(sample.groups.contains), "seed \(seed), \(range)")
         }
-    }
-}
-
-/// Numbers that look random and come again with the same seed.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        // SplitMix64.
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

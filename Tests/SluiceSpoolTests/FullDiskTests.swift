@@ -15,7 +15,7 @@ struct FullDiskTests {
         options.pauseAfterFailure = .milliseconds(50)
         options.sealBytes = 100_000
         let writer = SegmentWriter(root: fixture.root, options: options, handlers: fixture.handlers())
-        var random = SeededRandom(seed: 3)
+        var random = SeededGenerator(seed: 3)
         func line() -> String { (0..<20_000).map { _ in String(UInt8.random(in: 0...9, using: &random)) }.joined() }
         var accepted: [String] = []
         var refused = 0

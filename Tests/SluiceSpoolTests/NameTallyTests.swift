@@ -12,6 +12,22 @@ struct NameTallyTests {
         return tally
     }
 
+    /// A segment of one record whose footer carries these names.
+    private func segment(in folder: TemporaryFolder, _ names: NameTally) throws -> SegmentFile {
+        let segment = SegmentName(millisecondsSince1970: 1, writer: 2, sequence: 3)
+        let file = try SegmentFile(
+            creating: segment,
+            in: folder.path,
+            as: segment.sealedFileName,
+            host: "h",
+            createdAt: 1
+        )
+        try "{}\n".withBytes { _ = try file.append($0, records: 1, receivedAt: 7...7) }
+        try file.appendFooter(removedNames: names)
+        try file.sync()
+        return file
+    }
+
     @Test func `the most frequent come first, equal ones in the order of their bytes`() {
         let tally = tally([("b", 2), ("c", 5), ("a", 2)])
         #expect(tally.mostFrequent.map(\.name) == [Array("c".utf8), Array("a".utf8), Array("b".utf8)])
@@ -41,17 +57,7 @@ struct NameTallyTests {
     ])
     func `a footer carries names whatever they are, and its totals stay right`(_ name: String) throws {
         let folder = TemporaryFolder()
-        let segment = SegmentName(millisecondsSince1970: 1, writer: 2, sequence: 3)
-        let file = try SegmentFile(
-            creating: segment,
-            in: folder.path,
-            as: segment.sealedFileName,
-            host: "h",
-            createdAt: 1
-        )
-        try "{}\n".withBytes { _ = try file.append($0, records: 1, receivedAt: 7...7) }
-        try file.appendFooter(removedNames: tally([(name, 3), ("other", 1)]))
-        try file.sync()
+        let file = try segment(in: folder, tally([(name, 3), ("other", 1)]))
         let summary = try SegmentSummary(of: file.path)
         #expect(summary.hasFooter && summary.totals.records == 1)
         let reader = try SegmentReader(opening: file.path)
@@ -69,21 +75,10 @@ struct NameTallyTests {
 
     @Test func `a footer full of the longest names is still a frame that a reader takes`() throws {
         let folder = TemporaryFolder()
-        let segment = SegmentName(millisecondsSince1970: 1, writer: 2, sequence: 3)
-        let file = try SegmentFile(
-            creating: segment,
-            in: folder.path,
-            as: segment.sealedFileName,
-            host: "h",
-            createdAt: 1
-        )
-        try "{}\n".withBytes { _ = try file.append($0, records: 1, receivedAt: 7...7) }
         var names = NameTally()
         for number in 0..<64 {
             (String(repeating: "\u{1}", count: 62) + "\(number)").withBytes { names.add($0, count: Int.max / 100) }
         }
-        try file.appendFooter(removedNames: names)
-        try file.sync()
-        #expect(try SegmentSummary(of: file.path).hasFooter)
+        #expect(try SegmentSummary(of: try segment(in: folder, names).path).hasFooter)
     }
 }

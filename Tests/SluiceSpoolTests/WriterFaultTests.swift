@@ -112,7 +112,7 @@ struct WriterFaultTests {
         options.reservedBytes = 0
         options.sealBytes = 1
         let writer = SegmentWriter(root: fixture.root, options: options, handlers: fixture.handlers())
-        var random = SeededRandom(seed: 1)
+        var random = SeededGenerator(seed: 1)
         func add() throws {
             let text = (0..<40_000).map { _ in String(UInt8.random(in: 0...9, using: &random)) }.joined()
             try fixture.add(text, to: writer)

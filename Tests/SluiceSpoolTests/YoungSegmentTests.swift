@@ -73,7 +73,7 @@ struct YoungSegmentTests {
     }
 
     @Test func `a file that is cut while it is read ends as a torn tail`() throws {
-        var random = SeededRandom(seed: 8)
+        var random = SeededGenerator(seed: 8)
         let name = SegmentName(millisecondsSince1970: 1, writer: 2, sequence: 3)
         let file = try SegmentFile(creating: name, in: folder.path, as: name.openFileName, createdAt: 1)
         var last = 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 internal import SluiceSystem
+internal import SluiceTestSupport
 
 /// The run of one seed.
 struct CampaignRun {

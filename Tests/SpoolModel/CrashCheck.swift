@@ -2,6 +2,7 @@
 internal import SluiceRelay
 internal import SluiceSpool
 internal import SluiceSystem
+internal import SluiceTestSupport
 
 /// What a restart makes of the state that a crash left.
 ///

@@ -2,6 +2,7 @@
 internal import Glibc
 internal import SluiceSpool
 internal import SluiceSystem
+internal import SluiceTestSupport
 
 extension Processes {
     /// Changes bytes of some file that nobody writes at this moment: flips a bit, cuts the end off, or leaves zeros.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import SluiceTestSupport
 
 extension Disk {
     /// How much of what is not sure a loss of power leaves.

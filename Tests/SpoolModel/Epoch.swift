@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceSpool
 internal import SluiceSystem
+internal import SluiceTestSupport
 
 /// A sequence of actions on one spool, from the start of its programs to the moment when the machine ends.
 struct Epoch {

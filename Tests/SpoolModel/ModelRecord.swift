@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import SluiceJSON
 internal import SluiceSpool
 internal import SluiceSystem
+internal import SluiceTestSupport
 
 /// A record of the model: its line in the spool and the event that must come of it, byte for byte.
 ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceSpool
+internal import SluiceTestSupport
 
 extension Processes {
     /// Takes records out of quarantine, as `sluice-relay quarantine` does: each of them once in `share` times.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import SluiceSpool
 internal import SluiceSystem
+internal import SluiceTestSupport
 
 extension Processes {
     /// How a worker ends.
