@@ -4,9 +4,9 @@ package import SluiceSystem
 
 /// The file `erased`: whose records the relays drop instead of sending them.
 ///
-/// Lines are appended under an exclusive `flock(2)` and synced; whoever removes old entries puts a new file in place,
-/// so everyone who takes the lock makes sure first that the path still names its file. Readers look at the path's
-/// status, one system call, and read the file again when it changed. An object belongs to one thread.
+/// Whoever adds or removes lines puts a whole new file in place, under an exclusive `flock(2)` on the old one, so
+/// everyone who takes the lock makes sure first that the path still names its file. Readers look at the path's status,
+/// one system call, and read the file again when it changed. An object belongs to one thread.
 package final class ErasureList {
     /// Most persons that are listed at once.
     package static let maximumEntries = 100_000
