@@ -63,6 +63,11 @@ let package = Package(
         room("CSluiceXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
         .target(name: "CSluiceSystem"),
         .target(name: "CSluiceJSON", linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(
+            name: "CSluiceFloor",
+            dependencies: ["CSluiceJSON"],
+            linkerSettings: [.linkedLibrary("lz4"), .linkedLibrary("microhttpd")]
+        ),
 
         module("SluiceSystem", uses: ["CSluiceSystem"]),
         module("SluiceJSON", uses: ["CSluiceJSON", "SluiceSystem"]),
@@ -120,7 +125,10 @@ let package = Package(
         ),
         program(
             "sluice-bench",
-            uses: ["SluiceCommands", "SluiceHTTP", "SluiceJSON", "SluiceSoak", "SluiceSpool", "SluiceSystem"]
+            uses: [
+                "CSluiceFloor", "SluiceCommands", "SluiceEvents", "SluiceGraphJSON", "SluiceHTTP", "SluiceJSON",
+                "SluiceRelay", "SluiceSoak", "SluiceSpool", "SluiceSystem",
+            ]
         ),
 
         .target(name: "CCallRecorder", path: "Tests/CCallRecorder"),

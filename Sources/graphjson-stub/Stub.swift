@@ -15,7 +15,9 @@ final class Stub: Sendable {
     init(_ options: StubOptions) throws(SystemError) {
         let store: StubStore? = if let path = options.storePath { try StubStore(path: path) } else { nil }
         let recorder: Recorder? = if let path = options.recordPath { try Recorder(path: path) } else { nil }
-        let delays = options.latencyMilliseconds > 0 || recorder != nil ? DelayedOutcomes() : nil
+        let isDelayed = options.latencyMilliseconds > 0 || options.slowRate > 0 || recorder != nil
+        let delays = isDelayed ? DelayedOutcomes() : nil
+        let luck = Luck()
         let intake = Intake(options, store: store, recorder: recorder)
         var configuration = ServerConfiguration(host: options.listen.host, port: options.listen.port)
         configuration.threads = options.threads
@@ -35,7 +37,8 @@ final class Stub: Sendable {
             complete: { request in
                 if request.isPath("/stats") { return .answer(intake.statistics.answer) }
                 let outcome = intake.take(request.bytes, isBulk: request.isPath("/api/bulk-log"))
-                let delay = options.latencyMilliseconds + (recorder?.delayMilliseconds ?? 0)
+                let slowness = luck.hits(options.slowRate) ? options.slowMilliseconds : 0
+                let delay = options.latencyMilliseconds + slowness + (recorder?.delayMilliseconds ?? 0)
                 guard let delays, delay > 0 else { return outcome }
                 delays.add(outcome, request.ticket, milliseconds: delay)
                 return .later

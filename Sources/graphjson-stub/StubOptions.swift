@@ -13,6 +13,9 @@ struct StubOptions: Sendable {
     var recordPath: String?
     var key: String?
     var latencyMilliseconds = 0
+    /// Share of the requests whose answer takes so much longer.
+    var slowRate = 0.0
+    var slowMilliseconds = 10_000
     var poisonIDs: [String] = []
     var poisonStatus = 400
     var failures: [Failures] = []
@@ -36,6 +39,8 @@ struct StubOptions: Sendable {
         recordPath = try arguments.option("--record")
         key = try arguments.option("--key")
         latencyMilliseconds = try arguments.integer("--latency-ms", in: 0...3_600_000) ?? 0
+        slowRate = try arguments.number("--slow-rate", in: 0...1) ?? 0
+        slowMilliseconds = try arguments.integer("--slow-ms", in: 0...3_600_000) ?? slowMilliseconds
         poisonIDs = try arguments.options("--poison")
         poisonStatus = try arguments.integer("--poison-status", in: 300...599) ?? poisonStatus
         for text in try arguments.options("--fail") { failures.append(try Self.failures(text)) }
@@ -81,6 +86,8 @@ struct StubOptions: Sendable {
         ("--record FILE", "note in the record of sluice-bench soak what arrives, and do wrong what stands there"),
         ("--key KEY", "the only key that is accepted; default any"),
         ("--latency-ms N", "answer N milliseconds after the request"),
+        ("--slow-rate P", "answer this share of the requests, 0 to 1, later still"),
+        ("--slow-ms N", "by so many milliseconds, default 10000"),
         ("--poison EVENT_ID", "refuse every request that holds this event; may stand several times"),
         ("--poison-status STATUS", "with this status, default 400"),
         ("--fail STATUS:COUNT", "answer the first COUNT requests with STATUS; several follow each other"),

@@ -22,6 +22,13 @@ enum Bench {
         return path
     }
 
+    /// Bytes of the files in a folder.
+    static func bytes(in folder: String) throws -> Int {
+        var sum = 0
+        try FileSystem.forEachFile(in: folder) { _, status in sum += status.size }
+        return sum
+    }
+
     /// Waits for the line `listening on ADDRESS:PORT` in a program's output.
     static func address(in path: String, of process: ChildProcess) throws -> String {
         for _ in 0..<1000 {
@@ -34,4 +41,48 @@ enum Bench {
         }
         throw CommandError(.software, "\(process.path) did not start to listen")
     }
+}
+
+/// A program that was started and takes connections.
+struct ListeningProgram {
+    let process: ChildProcess
+    let address: String
+    let port: UInt16
+
+    /// Starts `program`, which says `listening on ADDRESS:PORT` in the file `output`.
+    init(_ program: String, _ words: [String], environment: [String]? = nil, output: String) throws {
+        process = try ChildProcess(try Bench.program(program), words, environment: environment, output: output)
+        address = try Bench.address(in: output, of: process)
+        guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+            throw CommandError(.software, "no port in \(address)")
+        }
+        self.port = port
+    }
+
+    func stop() {
+        process.send(SIGTERM)
+        process.wait()
+    }
+}
+
+/// What a running program takes, looked at now and then.
+struct Meter {
+    private let process: ChildProcess
+    private let cpuAtStart: Double
+    private(set) var anonymousBytes = 0
+    private(set) var descriptors = 0
+
+    init(_ process: ChildProcess) {
+        self.process = process
+        cpuAtStart = process.cpuSeconds ?? 0
+    }
+
+    mutating func look() {
+        anonymousBytes = max(anonymousBytes, process.memory("RssAnon") ?? 0)
+        descriptors = max(descriptors, process.descriptorCount ?? 0)
+    }
+
+    /// User and system time since the meter was made.
+    var cpuSeconds: Double { (process.cpuSeconds ?? 0) - cpuAtStart }
+    var anonymousMebibytes: Double { Double(anonymousBytes) / 1_048_576 }
 }

@@ -23,7 +23,7 @@ final class EndpointLoad {
     /// One request for each connection, of equal length.
     private let requests: UnsafeMutableRawBufferPointer
     private let requestBytes: Int
-    /// Where the events' numbers stand in a request: 16 digits each.
+    /// Where the digits of the events' ids stand in a request.
     private let places: [Int]
     private let answer = UnsafeMutableRawBufferPointer.allocate(byteCount: answerBytes, alignment: 16)
     private var nextEvent: UInt64 = 0
@@ -33,13 +33,11 @@ final class EndpointLoad {
     init(port: UInt16, connections count: Int, batch: Int, idle: Int) throws {
         self.batch = batch
         poll = try EventPoll()
-        let template = Self.template(batch)
-        places = template.places
-        requestBytes = template.bytes.count
+        (_, places, requestBytes) = SampleBatch(batch).request
         requests = .allocate(byteCount: requestBytes * count, alignment: 16)
         for index in 0..<count {
             UnsafeMutableRawBufferPointer(rebasing: requests[index * requestBytes..<(index + 1) * requestBytes])
-                .copyBytes(from: template.bytes)
+                .copyBytes(from: SampleBatch(batch, client: index).request.bytes)
         }
         for _ in 0..<idle { self.idle.append(try Loopback.connected(port)) }
         for index in 0..<count {
@@ -54,30 +52,6 @@ final class EndpointLoad {
         for descriptor in idle + connections.map(\.descriptor) { close(descriptor) }
         requests.deallocate()
         answer.deallocate()
-    }
-
-    private static func template(_ batch: Int) -> (bytes: [UInt8], places: [Int]) {
-        var body = "{\"events\":["
-        var offsets: [Int] = []
-        let now = SystemClock.system.wallSeconds
-        for number in 0..<batch {
-            if number > 0 { body += "," }
-            body += "{\"event\":\"report_exported\",\"event_id\":\"evt_01J8ZC2M4Q6T8V"
-            offsets.append(body.utf8.count)
-            body += "0000000000000000\",\"occurred_at\":\(now),\"client_sent_at\":\(now),\"sequence\":\(number),"
-            body +=
-                "\"anonymous_id\":\"anon_01J8ZC2M4Q6T8VW0Y2A4C6E8GJ\",\"session_id\":\"ses_01J8ZC2M4Q6T8VW0Y2A4C6E8GK\","
-            body +=
-                "\"user_id\":null,\"app_version\":\"4.8.0\",\"build_number\":\"842\",\"platform\":\"ios\",\"schema_version\":1,"
-            body +=
-                "\"properties\":{\"report_type\":\"retention\",\"row_count\":\(18420 + number),\"locale\":\"de_DE\","
-            body += "\"duration_ms\":\(900 + number * 7),\"is_shared\":true}}"
-        }
-        body += "]}"
-        let head =
-            "POST /api/mobile-events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-            + "User-Agent: sluice-bench\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
-        return (Array((head + body).utf8), offsets.map { $0 + head.utf8.count })
     }
 
     private func postOnce(_ descriptor: Int32) throws {
@@ -129,19 +103,23 @@ final class EndpointLoad {
         try push(index)
     }
 
-    /// Gives the events of a request numbers of their own.
+    /// Gives the events of a request ids of their own.
     private func number(_ index: Int) {
         for place in places {
-            var rest = nextEvent
             nextEvent += 1
-            var position = index * requestBytes + place + 15
-            for _ in 0..<10 {
-                requests[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-                position -= 1
+            for half in 0..<2 {
+                // Either half for itself tells one event from all others.
+                var rest = SampleBatch.mixed(nextEvent &+ UInt64(half) << 40)
+                let start = index * requestBytes + place + half * 16
+                for position in start..<start + 16 {
+                    requests[position] = Self.digits[Int(rest & 15)]
+                    rest >>= 4
+                }
             }
         }
     }
+
+    private static let digits = Array("0123456789abcdef".utf8)
 
     private func push(_ index: Int) throws {
         let connection = connections[index]

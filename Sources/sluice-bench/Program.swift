@@ -8,8 +8,11 @@ struct Program {
             program: "sluice-bench",
             abstract: "Measures Sluice, and tries to break it, with its real programs on this machine.",
             commands: [
-                ("relay", RelayBenchmark.self), ("endpoint", EndpointBenchmark.self), ("soak", SoakCommand.self),
-                ("recovery", RecoveryBenchmark.self),
+                ("micro", MicroBenchmark.self), ("endpoint", EndpointBenchmark.self), ("relay", RelayBenchmark.self),
+                ("path", PathBenchmark.self), ("latency", LatencyBenchmark.self),
+                ("recovery", RecoveryBenchmark.self), ("soak", SoakCommand.self),
+                ("check", CheckCommand.self), ("report", ReportCommand.self),
+                ("floor endpoint", FloorEndpoint.self), ("floor sink", FloorSink.self), ("floor send", FloorSend.self),
             ]
         ).main()
     }

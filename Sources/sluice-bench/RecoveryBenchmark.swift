@@ -7,7 +7,7 @@ import SluiceSystem
 /// `sluice-bench recovery`: how soon things go on after a SIGKILL, and what is sent twice.
 struct RecoveryBenchmark: Command {
     static let abstract = "Kill a drain in the middle, and measure how soon the next one goes on."
-    static let usage = "[--events N] [--repeat N] [--json]"
+    static let usage = BenchmarkOptions.usage
     static let help = """
         Fills a spool in a folder of its own below the current one, starts graphjson-stub and sluice-relay drain, kills the
         drain when half of the events have arrived, and starts another. Reports, as medians: from the start of a program
@@ -16,25 +16,19 @@ struct RecoveryBenchmark: Command {
         balanced, how long until everything is delivered, and how many events were sent twice.
 
         Options:
-        \(HelpText.table([
-            ("--events N", "Events of the backlog, about 435 bytes each. Default: 1000000."),
-            ("--repeat N", "Runs; the median counts. Default: 3."),
-            ("--json", "One JSON object instead of the table."),
-        ]))
+        \(HelpText.table(
+            BenchmarkOptions.help(events: 1_000_000, "Events of the backlog, about 435 bytes each.", repeats: 3)
+        ))
 
         Exit codes:
           0   done; the books were balanced after every kill, and nothing was lost
           65  they were not
         """
 
-    private let events: Int
-    private let repeats: Int
-    private let isJSON: Bool
+    private let options: BenchmarkOptions
 
     init(_ arguments: inout Arguments, _ context: CommandContext) throws(UsageError) {
-        events = try arguments.integer("--events", in: 1000...100_000_000) ?? 1_000_000
-        repeats = try arguments.integer("--repeat", in: 1...100) ?? 3
-        isJSON = try arguments.flag("--json")
+        options = try BenchmarkOptions(&arguments, events: 1_000_000, repeats: 3)
         _ = try arguments.remaining()
     }
 
@@ -49,38 +43,43 @@ struct RecoveryBenchmark: Command {
         var remaining = 0
         var repeated = 0
         var isComplete = false
-        var diskBytes = 0
+
+        func samples(_ events: Int) -> [BenchmarkOptions.Sample] {
+            [
+                ("endpoint_start_ms", endpointStart), ("first_delivery_ms", firstDelivery),
+                ("first_delivery_after_kill_ms", firstDeliveryAfterKill), ("status_after_kill_ms", status),
+                ("balanced_after_kill", isBalanced ? 1 : 0), ("second_drain_seconds", secondsToEnd),
+                ("second_drain_events", Double(remaining)), ("nothing_lost", isComplete ? 1 : 0),
+                ("sent_twice", Double(repeated)), ("sent_twice_per_million", Double(repeated) / Double(events) * 1e6),
+            ]
+        }
     }
 
     func run(_ context: CommandContext) async throws -> ExitCode {
-        let folder = try Bench.makeFolder("recovery")
-        defer { try? FileSystem.removeTree(folder) }
-        var runs: [Run] = []
-        for number in 0..<repeats { runs.append(try runOnce("\(folder)/\(number)")) }
-        try report(runs, context.output)
-        return runs.allSatisfy { $0.isBalanced && $0.isComplete } ? .ok : .badData
+        var isGood = true
+        try options.measure("recovery", warmUp: 0, context) { folder, events in
+            let run = try runOnce(folder, events)
+            isGood = isGood && run.isBalanced && run.isComplete
+            return run.samples(events)
+        }
+        return isGood ? .ok : .badData
     }
 
-    private func runOnce(_ folder: String) throws -> Run {
+    private func runOnce(_ folder: String, _ events: Int) throws -> Run {
         var run = Run()
-        try FileSystem.makeFolder(folder, mode: 0o700)
         let spool = try SpoolFolder.open("\(folder)/spool", role: .writer)
-        run.diskBytes = try SampleSpool(folder: spool).fill(events).disk
+        _ = try SampleSpool(folder: spool).fill(events)
         run.endpointStart = try endpointStart(folder, spool.root)
-        let stub = try ChildProcess(
-            try Bench.program("graphjson-stub"),
+        let stub = try ListeningProgram(
+            "graphjson-stub",
             ["--listen", "127.0.0.1:0", "--key", "bench"],
             output: "\(folder)/stub.out"
         )
-        let address = try Bench.address(in: "\(folder)/stub.out", of: stub)
-        guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
-            throw CommandError(.software, "no port in \(address)")
-        }
-        let statistics = try StubStatistics(port: port)
+        let statistics = try StubStatistics(port: stub.port)
         let tools = RelayTools(
             folder: folder,
             spool: spool.root,
-            url: "http://\(address)",
+            url: "http://\(stub.address)",
             environment: ["GRAPHJSON_API_KEY=bench"]
         )
         let killed = try drain(tools, from: 0, statistics)
@@ -104,27 +103,16 @@ struct RecoveryBenchmark: Command {
         run.repeated = end.taken - end.distinct
         let last = try tools.books()
         run.isComplete = ending.code == 0 && end.distinct == events && last.isBalanced && last.pending == 0
-        stub.send(SIGTERM)
-        stub.wait()
-        try FileSystem.removeTree(folder)
+        stub.stop()
         return run
     }
 
     /// From the start to the line that says that requests are taken.
     private func endpointStart(_ folder: String, _ spool: String) throws -> Double {
-        let contract = "\(folder)/contract.json5"
-        try File(opening: contract, O_WRONLY | O_CREAT).write(EndpointBenchmark.contract)
-        let begun = SystemClock.system.monotonicNanoseconds()
-        let endpoint = try ChildProcess(
-            try Bench.program("sluice-endpoint"),
-            ["serve", "--spool", spool, "--contract", contract, "--listen", "127.0.0.1:0", "--admin", "off"],
-            environment: ["SLUICE_LOG_LEVEL=warning"],
-            output: "\(folder)/endpoint.out"
-        )
-        _ = try Bench.address(in: "\(folder)/endpoint.out", of: endpoint)
-        let time = milliseconds(since: begun)
-        endpoint.send(SIGTERM)
-        endpoint.wait()
+        let watch = Stopwatch()
+        let endpoint = try SampleBatch.startEndpoint(folder, spool: spool)
+        let time = watch.milliseconds
+        endpoint.stop()
         return time
     }
 
@@ -155,54 +143,5 @@ struct RecoveryBenchmark: Command {
 
     private func milliseconds(since begun: Int64) -> Double {
         Double(SystemClock.system.monotonicNanoseconds() - begun) / 1e6
-    }
-
-    // MARK: Report
-
-    private func report(_ runs: [Run], _ output: Output) throws {
-        func median(_ path: KeyPath<Run, Double>) -> Double { runs.map { $0[keyPath: path] }.sorted()[runs.count / 2] }
-        func rounded(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
-        let repeated = runs.map(\.repeated).sorted()
-        let middle = repeated[runs.count / 2]
-        let perMillion = Double(middle) / Double(events) * 1e6
-        let isBalanced = runs.allSatisfy(\.isBalanced)
-        let isComplete = runs.allSatisfy(\.isComplete)
-        if isJSON {
-            try output.line(
-                #"{"benchmark":"recovery","events":\#(events),"runs":\#(runs.count),"#
-                    + #""endpoint_start_ms":\#(rounded(median(\.endpointStart))),"#
-                    + #""first_delivery_ms":\#(rounded(median(\.firstDelivery))),"#
-                    + #""first_delivery_after_kill_ms":\#(rounded(median(\.firstDeliveryAfterKill))),"#
-                    + #""status_ms":\#(rounded(median(\.status))),"balanced":\#(isBalanced),"#
-                    + #""seconds_to_end":\#(rounded(median(\.secondsToEnd))),"repeated":\#(middle),"#
-                    + #""repeated_most":\#(repeated[runs.count - 1]),"repeated_per_million":\#(rounded(perMillion)),"#
-                    + #""complete":\#(isComplete),"disk_bytes":\#(runs[0].diskBytes)}"#
-            )
-            return
-        }
-        for (name, value) in [
-            ("backlog", "\(events) events, \(runs[0].diskBytes >> 20) MiB on disk, \(runs.count) runs, medians"),
-            ("endpoint, start to listening", "\(rounded(median(\.endpointStart))) ms"),
-            ("relay, start to first delivery", "\(rounded(median(\.firstDelivery))) ms"),
-            ("the same after SIGKILL", "\(rounded(median(\.firstDeliveryAfterKill))) ms"),
-            ("status after SIGKILL", "\(rounded(median(\.status))) ms, \(isBalanced ? "balanced" : "NOT BALANCED")"),
-            (
-                "second drain, start to end",
-                "\(rounded(median(\.secondsToEnd))) s for \(runs[0].remaining) events, \(isComplete ? "nothing lost" : "INCOMPLETE")"
-            ),
-            (
-                "sent twice",
-                "\(middle) events (at most \(repeated[runs.count - 1])), \(rounded(perMillion)) per million"
-            ),
-            ("load of the machine", load),
-        ] {
-            try output.line(name + String(repeating: " ", count: max(1, 32 - name.count)) + value)
-        }
-    }
-
-    private var load: String {
-        guard let bytes = try? FileSystem.contents(ofProc: "/proc/loadavg") else { return "unknown" }
-        let words = String(decoding: bytes, as: UTF8.self).split(separator: " ").prefix(3).joined(separator: ", ")
-        return "\(words) on \(sysconf(Int32(_SC_NPROCESSORS_ONLN))) processors"
     }
 }

@@ -8,6 +8,8 @@ struct SampleSpool {
     /// Records that share one timestamp, so that full chunks are possible.
     var recordsPerSecond = 5_000
     var recordsPerSegment = 60_000
+    /// The time of the first record.
+    static let firstSecond = 1_796_000_000
 
     /// Writes `count` records.
     ///
@@ -33,7 +35,12 @@ struct SampleSpool {
                 lines.removeAll()
                 let before = written
                 while written < end && lines.count < 1 << 20 {
-                    append(first + written, receivedAt: now, to: &lines)
+                    Self.append(
+                        first + written,
+                        receivedAt: now,
+                        recordsPerSecond: recordsPerSecond,
+                        to: &lines
+                    )
                     written += 1
                 }
                 sizes.content += lines.count
@@ -47,8 +54,9 @@ struct SampleSpool {
         return sizes
     }
 
-    private func append(_ number: Int, receivedAt: Int, to lines: inout ByteBuffer) {
-        let second = 1_796_000_000 + number / recordsPerSecond
+    /// Appends the record of that number, a line.
+    static func append(_ number: Int, receivedAt: Int, recordsPerSecond: Int, to lines: inout ByteBuffer) {
+        let second = firstSecond + number / recordsPerSecond
         let mixed = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15
         lines.append("{\"received_at\":")
         lines.append(decimal: receivedAt)
@@ -72,7 +80,7 @@ struct SampleSpool {
     }
 
     /// 36 characters, shaped like a UUID.
-    private func identifier(_ high: UInt64, _ low: Int) -> String {
+    private static func identifier(_ high: UInt64, _ low: Int) -> String {
         let digits = String(high, radix: 16) + String(0x1000_0000_0000_0000 + UInt64(low), radix: 16)
         let padded = Array(String(repeating: "0", count: max(0, 32 - digits.utf8.count)) + digits).suffix(32)
         let text = String(padded)

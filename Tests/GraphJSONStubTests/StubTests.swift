@@ -153,6 +153,19 @@ struct StubTests {
         #expect(try stub.stored.count == 100)
     }
 
+    @Test func `a share of the answers comes later than the others`() async throws {
+        let stub = try StubProcess("--latency-ms", "1", "--slow-rate", "0.5", "--slow-ms", "300")
+        let request = HTTPRequest.post(
+            stub.url + "/api/bulk-log",
+            headers: .json,
+            body: RequestBody(StubProcess.bulk(["{}"]))
+        )
+        let completions = await stub.send(Array(repeating: request, count: 100))
+        // Fewer come by chance once in 10^9 times; a busy machine makes more of them slow.
+        #expect(completions.count { $0.nanoseconds > 290_000_000 } >= 20)
+        #expect(completions.count == 100)
+    }
+
     @Test func `a large body is refused and counted`() async throws {
         let stub = try StubProcess("--max-body", "1000")
         let body = StubProcess.bulk(["{\"text\":\"\(String(repeating: "x", count: 2000))\"}"])
