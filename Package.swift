@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
-let swiftSettings: [SwiftSetting] = [
+let clientSettings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -10,9 +10,13 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("InferIsolatedConformances"),
     .enableUpcomingFeature("ImmutableWeakCaptures"),
     .treatAllWarnings(as: .error),
-    // A check at each access to a property of an object costs a fifth of the hot paths; debug and test builds keep it.
-    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
+
+let swiftSettings: [SwiftSetting] =
+    clientSettings + [
+        // A check at each access to a property of an object costs a fifth of the hot paths; debug and test builds keep it.
+        .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
+    ]
 
 /// A Debian library: headers and typed shims only.
 func room(_ name: String, pkgConfig: String, package: String) -> Target {
@@ -48,7 +52,9 @@ func tests(_ name: String, uses: [String], inputs: [String] = []) -> Target {
 
 let package = Package(
     name: "sluice",
+    platforms: [.iOS(.v16), .macOS(.v13)],  // for SluiceClient; all else is for Linux
     products: [
+        .library(name: "SluiceClient", targets: ["SluiceClient"]),
         .executable(name: "sluice-endpoint", targets: ["sluice-endpoint"]),
         .executable(name: "sluice-relay", targets: ["sluice-relay"]),
         .executable(name: "graphjson-stub", targets: ["graphjson-stub"]),
@@ -61,6 +67,7 @@ let package = Package(
         room("CSluiceJWT", pkgConfig: "libjwt", package: "libjwt-dev"),
         room("CSluiceZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         room("CSluiceXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
+        room("CSluiceSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         .target(name: "CSluiceSystem"),
         .target(name: "CSluiceJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(
@@ -103,6 +110,13 @@ let package = Package(
                 "CSluiceJWT", "CSluiceZlib", "SluiceJSON", "SluiceServer", "SluiceSpool", "SluiceTelemetry",
                 "SluiceSystem",
             ]
+        ),
+
+        // For apps: it uses nothing else of this package, and no flags that keep other packages from using it.
+        .target(
+            name: "SluiceClient",
+            dependencies: [.target(name: "CSluiceSQLite", condition: .when(platforms: [.linux]))],
+            swiftSettings: clientSettings
         ),
 
         program(

@@ -2,7 +2,8 @@
 # Installs the Debian packages that building needs, only those that are missing; --tools adds what more tests use.
 set -euo pipefail
 
-packages=(pkg-config curl libcurl4-openssl-dev liblz4-dev libmicrohttpd-dev libsimdjson-dev libxxhash-dev libjwt-dev zlib1g-dev)
+packages=(pkg-config curl libcurl4-openssl-dev liblz4-dev libmicrohttpd-dev libsimdjson-dev libxxhash-dev libjwt-dev
+    zlib1g-dev libsqlite3-dev)
 tools=(lz4 jq strace openssl nghttp2-server e2fsprogs faketime python3-venv chromium-headless-shell fonts-dejavu-core
     binutils dpkg-dev lintian man-db mmdebstrap nginx-light prometheus shellcheck systemd yamllint)
 
