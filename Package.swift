@@ -166,6 +166,8 @@ let package = Package(
             ]
         ),
         testing("sluice-fuzz", isProgram: true, uses: ["SluiceFuzzing", "SluiceSystem"]),
+        testing("client-probe", isProgram: true, uses: ["SluiceClient"]),
+        tests("SluiceClientTests", uses: ["SluiceClient"], inputs: ["Golden"]),
         tests("SpoolModelTests", uses: ["SpoolModel"]),
         tests("SluiceSystemTests", uses: []),
         tests("SluiceJSONTests", uses: ["SluiceJSON"]),
@@ -195,7 +197,7 @@ let package = Package(
             inputs: ["Inputs"]
         ),
         tests("SluiceFuzzingTests", uses: ["SluiceFuzzing"], inputs: ["Corpus", "Dictionaries"]),
-        tests("IntegrationTests", uses: ["SluiceHTTP", "SluiceJSON", "SluiceSpool"]),
+        tests("IntegrationTests", uses: ["SluiceClient", "SluiceHTTP", "SluiceJSON", "SluiceSpool"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -50,8 +50,10 @@ final class ClientStorage {
     private func opened(_ creates: Bool) throws(StorageError) -> EventQueue {
         // Another process may have set the file aside: what is written into that one is never sent.
         if let queue, !queue.database.hasMoved { return queue }
+        // A file that was deleted takes the consent with it.
+        let mayCreate = creates && queue == nil
         queue = nil
-        guard exists || creates else { throw StorageError(kind: .absent, code: 0, detail: "no file") }
+        guard exists || mayCreate else { throw StorageError(kind: .absent, code: 0, detail: "no file") }
         if creates { try makeFolder() }
         let opened = try EventQueue(file.path, creates: creates, limits: limits)
         queue = opened

@@ -117,14 +117,14 @@ package final class Database {
 package struct SQLRow {
     fileprivate let statement: OpaquePointer
 
-    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
-    func count(_ column: Int32) -> Int { Int(integer(column)) }
-    func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
-    func textIfAny(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
-    func integerIfAny(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
+    package func count(_ column: Int32) -> Int { Int(integer(column)) }
+    package func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
+    package func textIfAny(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+    package func integerIfAny(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-    func bytes(_ column: Int32) -> [UInt8] {
+    package func bytes(_ column: Int32) -> [UInt8] {
         let start = sqlite3_column_blob(statement, column)
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
     }

@@ -5,7 +5,7 @@ package struct ClaimedEvent: Hashable, Sendable {
     package var eventID: String
     /// The stored bytes.
     package var envelope: [UInt8]
-    /// How often it was sent, this time included.
+    /// How often it was tried, this time included.
     package var attempts: Int
 
     package init(eventID: String, envelope: [UInt8], attempts: Int) {
@@ -34,6 +34,11 @@ package struct DeliveryOutcome: Hashable, Sendable {
     package struct Rejected: Hashable, Sendable {
         package var eventID: String
         package var code: String
+
+        package init(eventID: String, code: String) {
+            self.eventID = eventID
+            self.code = code
+        }
     }
 
     /// Who waits.
@@ -48,6 +53,11 @@ package struct DeliveryOutcome: Hashable, Sendable {
     package struct Pause: Hashable, Sendable {
         package var scope: Scope
         package var milliseconds: Int64
+
+        package init(scope: Scope, milliseconds: Int64) {
+            self.scope = scope
+            self.milliseconds = milliseconds
+        }
     }
 
     /// Leave the queue: the endpoint has them.
@@ -59,6 +69,8 @@ package struct DeliveryOutcome: Hashable, Sendable {
     package var kept: [String] = []
     /// Why they stay.
     package var errorClass = ErrorClass.none
+    /// Whether this was an attempt for those that stay.
+    package var countsAttempt = true
     /// When those that stay are due again, from now.
     package var keptMilliseconds: Int64 = 0
     package var pause: Pause?

@@ -36,24 +36,12 @@ package struct DeliveryPolicy: Sendable {
         case .processed(let accepted, let rejected):
             return processed(accepted, rejected, batch, state, delay)
         case .invalid(let code):
-            guard batch.count == 1 else { return halved(batch, .invalid, state) }
-            outcome.state.failures += 1
-            if batch[0].attempts >= Self.attemptsAlone {
-                outcome.rejected = [.init(eventID: batch[0].eventID, code: code)]
-            } else {
-                outcome.keep(batch, .invalid, delay)
-            }
-            if outcome.state.failures >= Self.suspiciousFailures {
-                outcome.pause = .init(scope: .everything, milliseconds: delay)
-            }
-            return outcome
+            return batch.count > 1 ? halved(batch, .invalid, state) : alone(batch[0], .invalid, code, state, delay)
         case .tooLarge(let isFinal):
             guard batch.count == 1 else { return halved(batch, .tooLarge, state) }
-            if isFinal {
-                outcome.rejected = [.init(eventID: batch[0].eventID, code: "too_large")]
-                return outcome
-            }
-            return failed(batch, .tooLarge, state, delay)
+            guard isFinal else { return alone(batch[0], .tooLarge, "too_large", state, delay) }
+            outcome.rejected = [.init(eventID: batch[0].eventID, code: "too_large")]
+            return outcome
         case .unauthorized where hasToken:
             outcome.keep(batch, .unauthorized, 0)
             outcome.pause = .init(scope: .user, milliseconds: Self.pauseMilliseconds)
@@ -85,6 +73,7 @@ package struct DeliveryPolicy: Sendable {
     package func cancelled(_ batch: [ClaimedEvent], state: DeliveryState) -> DeliveryOutcome {
         var outcome = DeliveryOutcome(state: state)
         outcome.keep(batch, .cancelled, 0)
+        outcome.countsAttempt = false
         return outcome
     }
 
@@ -128,7 +117,29 @@ package struct DeliveryPolicy: Sendable {
     private func halved(_ batch: [ClaimedEvent], _ error: ErrorClass, _ state: DeliveryState) -> DeliveryOutcome {
         var outcome = DeliveryOutcome(state: state)
         outcome.keep(batch, error, 0)
+        outcome.countsAttempt = false  // the answer says nothing about any one of them
         outcome.state.batchLimit = batch.count / 2
+        return outcome
+    }
+
+    /// What follows when a request with a single event was refused: others go on meanwhile, unless all are refused.
+    private func alone(
+        _ event: ClaimedEvent,
+        _ error: ErrorClass,
+        _ code: String,
+        _ state: DeliveryState,
+        _ delay: Int64
+    ) -> DeliveryOutcome {
+        var outcome = DeliveryOutcome(state: state)
+        outcome.state.failures += 1
+        if event.attempts >= Self.attemptsAlone {
+            outcome.rejected = [.init(eventID: event.eventID, code: code)]
+        } else {
+            outcome.keep([event], error, delay)
+        }
+        if outcome.state.failures >= Self.suspiciousFailures {
+            outcome.pause = .init(scope: .everything, milliseconds: delay)
+        }
         return outcome
     }
 

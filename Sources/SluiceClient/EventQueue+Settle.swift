@@ -13,9 +13,13 @@ extension EventQueue {
             for event in outcome.rejected { try quarantine(event, now) }
             for id in outcome.kept {
                 try database.run(
-                    "UPDATE queue SET next_attempt_at = ?, last_error_class = ? WHERE event_id = ?",
+                    """
+                    UPDATE queue SET next_attempt_at = ?, last_error_class = ?, attempt_count = max(0, attempt_count - ?)
+                    WHERE event_id = ?
+                    """,
                     .integer(outcome.keptMilliseconds > 0 ? now + outcome.keptMilliseconds : 0),
                     .text(outcome.errorClass.rawValue),
+                    .integer(outcome.countsAttempt ? 0 : 1),
                     .text(id)
                 )
             }

@@ -11,7 +11,7 @@ struct PendingChanges {
         var newAnonymousID: String
     }
 
-    var consent: Consent?
+    var consents: [Consent] = []
     /// Changes to the stored identity, whatever it is by then; they wait for consent, too.
     var identityEdits: [@Sendable (inout Identity) -> Void] = []
     var outcomes: [(outcome: DeliveryOutcome, batch: ClaimedBatch)] = []
@@ -34,13 +34,13 @@ struct PendingChanges {
 
     /// Writes each part, and forgets it once it is written.
     mutating func write(to queue: EventQueue, now: Int64) throws(StorageError) {
-        if let change = consent {
+        while let change = consents.first {
             try queue.setConsent(
                 change.purposes,
                 onWithdrawal: change.onWithdrawal,
                 newAnonymousID: change.newAnonymousID
             )
-            consent = nil
+            consents.removeFirst()
         }
         if !identityEdits.isEmpty, try queue.edit(identityEdits) { identityEdits = [] }
         while let settled = outcomes.first {

@@ -48,6 +48,8 @@ struct SavedEvents {
             }
         }
         events = found.sorted { $0.key < $1.key }.map(\.value)
+        // An event is only ever in the queue while its purpose is granted.
+        purposes.formUnion(events.map(\.purpose).filter { EnvelopeRules.isName($0) })
     }
 
     /// Writes it into a new file, with the count of what is lost; a file whose loss is unknown counts as one event.

@@ -16,7 +16,7 @@ extension SluiceClient {
         let isWithdrawal = !consent.isSubset(of: granted)
         let policy = configuration.identity.onWithdrawal
         let newAnonymousID = EventID.make(environment.random)
-        pending.consent = .init(purposes: granted, onWithdrawal: policy, newAnonymousID: newAnonymousID)
+        pending.consents.append(.init(purposes: granted, onWithdrawal: policy, newAnonymousID: newAnonymousID))
         pending.events.removeAll { event in
             if granted.contains(event.purpose) { return false }
             pending.count(.consent)
@@ -37,8 +37,8 @@ extension SluiceClient {
             try withQueue { (queue) throws(StorageError) in if isWithdrawal { try queue.scrub() } }
         } catch {
             if error.kind == .absent {
-                pending = PendingChanges()  // nothing was ever granted or written
-            } else if pending.consent != nil {
+                pending.consents = []  // nothing was ever granted or written
+            } else if !pending.consents.isEmpty {
                 throw SluiceError(.storage, "\(error)")
             }
         }

@@ -61,7 +61,7 @@ extension SluiceClient {
             try withQueue { _ throws(StorageError) in }
         } catch {
             // Without a file nothing has been consented to. A file that cannot be read leaves what is known from before.
-            if error.kind != .absent && consent.isEmpty {
+            if error.kind != .absent && !isConsentKnown {
                 return .dropped(.storage, detail: "consent cannot be read: \(error)")
             }
         }

@@ -25,6 +25,8 @@ public actor SluiceClient {
     var experiments: [String: String] = [:]
     /// The file that `consent` and `identity` were read from, and its version then.
     private var seen: (opening: Int, version: Int64)?
+    /// Whether `consent` is what the storage or the app says, not just the want of both.
+    var isConsentKnown: Bool { seen != nil || !pending.consents.isEmpty }
     /// The storage failed, and is left alone until then.
     private var storageRestsUntil: Int64 = 0
     private(set) var storageProblem: StorageError?
@@ -74,12 +76,25 @@ public actor SluiceClient {
             storageProblem = nil
             return value
         } catch {
-            if error.kind != .absent {
+            if error.kind == .absent {
+                if seen != nil { forget() }
+            } else {
                 storageProblem = error
                 storageRestsUntil = now + 1000
             }
             throw error
         }
+    }
+
+    /// The file was deleted: all is as before the first consent.
+    private func forget() {
+        seen = nil
+        consent = []
+        storage.consent = []
+        identity = Identity()
+        session = nil
+        pending.events = []
+        pending.drops = [:]
     }
 
     private func refresh(_ queue: EventQueue) throws(StorageError) {
