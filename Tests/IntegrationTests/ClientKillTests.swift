@@ -19,7 +19,7 @@ struct ClientKillTests {
         [app, "http://127.0.0.1:\(port)/api/mobile-events"] + command
     }
 
-    private func ids(_ output: String) -> [String] {
+    private func printedIDs(_ output: String) -> [String] {
         output.split(separator: "\n").filter { $0.hasPrefix("id ") }.map { String($0.dropFirst(3)) }
     }
 
@@ -34,11 +34,11 @@ struct ClientKillTests {
     }
 
     /// All ids have arrived, and copies of an event are the same bytes.
-    private func problems(_ ids: [String], _ endpoint: EndpointProcess) throws -> [String] {
-        let records = try endpoint.records()
+    private func problems(_ ids: [String], _ spool: String) throws -> [String] {
+        let records = try EndpointProcess.records(in: spool)
         var problems = ids.filter { records[$0] == nil }.map { "\($0) was persisted and never arrived" }
         for (id, copies) in records {
-            let bytes = Set(copies.map { $0.between("\"envelope\":", "\"client_sent_at\"") })
+            let bytes = Set(copies.map { $0.envelope })
             if bytes.count > 1 { problems.append("\(id) was sent in different bytes") }
         }
         return problems
@@ -51,18 +51,20 @@ struct ClientKillTests {
         let app = folder.path("app")
         let process = try ProcessRunner().start("client-probe", words(app, endpoint.port, "track", "500"))
         #expect(process.line(startingWith: "tracked") != nil, "\(process.errors)")
-        let ids = ids(process.output)
+        let ids = printedIDs(process.output)
         process.kill()
         #expect(ids.count == 500)
         let result = try ProcessRunner().run("client-probe", words(app, endpoint.port, "flush"))
         #expect(result.output == "accepted 500 rejected 0 finished\n")
-        #expect(try problems(ids, endpoint).isEmpty)
+        #expect(try problems(ids, endpoint.spool).isEmpty)
         #expect(try endpoint.records().values.allSatisfy { $0.count == 1 })
     }
 
     @Test func `killed at any write of the file or after any answer, no event is lost and copies are equal`() throws {
         let endpoint = try endpoint()
         let port = endpoint.port
+        let persisted = Acknowledged()
+        let kills = Acknowledged()
         let clean = folder.path("clean")
         let injector = try FaultInjector(root: clean, record: [.changes])
         let whole = try ProcessRunner().under(injector).run("client-probe", words(clean, port, "deliver", "100"))
@@ -76,12 +78,17 @@ struct ClientKillTests {
             try injector.set("write * \(point) kill")
             let killed = try ProcessRunner().under(injector).run("client-probe", words(app, port, "deliver", "100"))
             let last = try deliverRest(app, port)
-            var wrong = try problems(ids(killed.output), endpoint)
+            persisted.add(printedIDs(killed.output))
+            if killed.code == 137 { kills.add(["\(point)"]) }
+            var wrong: [String] = []
             if !last.hasSuffix("finished\n") { wrong.append("the next launch ended with \(last)") }
             if killed.code != 137 && killed.code != 0 { wrong.append("ended with \(killed.code): \(killed.errors)") }
             return wrong
         }
         #expect(found.isEmpty, "\(found.prefix(5))")
+        #expect(kills.count > 30 && persisted.count > 1000)
+        let lost = try problems(Array(persisted.ids), endpoint.spool)
+        #expect(lost.isEmpty, "\(lost.prefix(5))")
     }
 
     @Test func `disk errors and a full disk lose no event that was persisted, and the next track works`() throws {
@@ -99,7 +106,7 @@ struct ClientKillTests {
             #expect(result.code == 0, "\(fault): \(result.errors)")
             let last = try deliverRest(app, port)
             #expect(last.hasSuffix("finished\n"), "\(fault): \(last)")
-            #expect(try problems(ids(result.output), endpoint).isEmpty, "\(fault)")
+            #expect(try problems(printedIDs(result.output), endpoint.spool).isEmpty, "\(fault)")
             #expect(try !FileSystem.names(in: app).contains { $0.hasSuffix(".damaged") }, "\(fault)")
         }
     }
@@ -118,8 +125,8 @@ struct ClientKillTests {
         #expect(results.allSatisfy { $0.code == 0 })
         third.kill()
         _ = try deliverRest(app, endpoint.port)
-        let ids = (results.map(\.output) + [third.output]).flatMap { ids($0) }
-        #expect(try problems(ids, endpoint).isEmpty)
+        let ids = (results.map(\.output) + [third.output]).flatMap { printedIDs($0) }
+        #expect(try problems(ids, endpoint.spool).isEmpty)
         let twice = try endpoint.records().filter { $0.value.count > 1 }
         #expect(twice.count <= 100, "only what the killed process had in flight: \(twice.count)")
     }

@@ -24,7 +24,7 @@ struct ClientMatrixTests {
         #expect(await client.flush().accepted == 1)
         #expect(await client.diagnostics().queuedEvents == 0)
         let record = try #require(try endpoint.records()[id]?.first)
-        #expect(record.contains(#""properties":{"screen":"hö\"me","number":1e+21}"#), "\(record)")
+        #expect(record.contains(#""screen":"hö\"me""#) && record.contains(#""number":1e+21"#), "\(record)")
         #expect(record.contains(#""sequence":0"#) && record.contains(#""client_sent_at":"#))
     }
 
@@ -75,7 +75,7 @@ struct ClientMatrixTests {
         #expect(await client.flush().accepted == 1)
         let copies = try #require(try endpoint.records()[id])
         #expect((1...2).contains(copies.count))
-        #expect(Set(copies.map { $0.between("\"envelope\":", "\"client_sent_at\"") }).count == 1)
+        #expect(Set(copies.map { $0.envelope }).count == 1)
     }
 
     @Test func `an expired low-value event is not sent, and its loss is told`() async throws {

@@ -53,13 +53,28 @@ final class ClientOnEndpoint: Sendable {
 }
 
 extension EndpointProcess {
-    /// The records that it has acknowledged, by their events' ids, each with all its copies.
-    func records() throws -> [String: [String]] {
-        Dictionary(grouping: try SpooledLines.all(in: spool)) { SpooledLines.id(of: $0) ?? "" }
+    /// The records in its spool, by their events' ids, each with all its copies.
+    func records() throws -> [String: [String]] { try Self.records(in: spool) }
+
+    static func records(in spool: String) throws -> [String: [String]] {
+        Dictionary(grouping: try lines(in: spool, tries: 5)) { SpooledLines.id(of: $0) ?? "" }
+    }
+
+    /// A segment that is sealed while it is looked for has moved, and is found the next time.
+    private static func lines(in spool: String, tries: Int) throws -> [String] {
+        do {
+            return try SpooledLines.all(in: spool)
+        } catch {
+            if tries == 1 { throw error }
+            return try lines(in: spool, tries: tries - 1)
+        }
     }
 }
 
 extension String {
+    /// A record's event, without the times of its receipt.
+    var envelope: Substring { self[(firstRange(of: "\"envelope\":")?.upperBound ?? startIndex)...] }
+
     /// What stands between two texts in a record.
     func between(_ start: String, _ end: String) -> String? {
         guard let first = firstRange(of: start)?.upperBound, let last = self[first...].firstRange(of: end)?.lowerBound
