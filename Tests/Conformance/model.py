@@ -172,22 +172,25 @@ def body(envelopes, drops, client_sent_at):
 
 
 def cuts(rows, maximum_events=MAXIMUM_BATCH_EVENTS, maximum_bytes=MAXIMUM_BATCH_BYTES):
-    """How many rows each batch takes, oldest first; a row is `(size, user)`, and a batch holds one user's rows.
+    """The requests that empty a queue of rows `(size, user)`, oldest first: of each its user and how many rows it takes.
 
-    The bytes are those of the envelopes and of the commas between them.
+    The oldest row says whose request it is; that user's rows follow in order as long as there is room. The bytes are those
+    of the envelopes and of the commas between them.
     """
+    rows = list(rows)
     batches = []
-    start = 0
-    while start < len(rows):
-        end = start
-        size = 0
-        while end < len(rows) and end - start < maximum_events and rows[end][1] == rows[start][1]:
-            size += rows[end][0] + (end > start)
-            if size > maximum_bytes and end > start:
+    while rows:
+        user = rows[0][1]
+        own = [number for number, row in enumerate(rows) if row[1] == user]
+        taken = [own[0]]
+        size = rows[own[0]][0]
+        for number in own[1:]:
+            size += 1 + rows[number][0]
+            if len(taken) == maximum_events or size > maximum_bytes:
                 break
-            end += 1
-        batches.append(end - start)
-        start = end
+            taken.append(number)
+        rows = [row for number, row in enumerate(rows) if number not in taken]
+        batches.append((user, len(taken)))
     return batches
 
 
@@ -271,6 +274,68 @@ def processed(answer, ids):
             rejected[id] = entry["code"]
     unnamed = [id for id in ids if id not in accepted and id not in rejected]
     return {"verdict": "processed", "accepted": accepted, "rejected": rejected, "unnamed": unnamed}
+
+
+# Consent and identity
+
+class Person:
+    """What a client knows about consent and identity, and the events that it queued; values have names, not bytes."""
+
+    def __init__(self, on_sign_out="rotate", on_withdrawal="clear"):
+        self.on_sign_out = on_sign_out
+        self.on_withdrawal = on_withdrawal
+        self.granted = set()
+        self.anonymous = self.user = self.session = None
+        self.sequence = 0
+        self.made = {"A": 0, "S": 0}
+        self.queue = {}
+        self.drops = 0
+
+    def new(self, kind):
+        self.made[kind] += 1
+        return f"{kind}{self.made[kind]}"
+
+    def change(self, policy):
+        if policy != "retain":
+            self.anonymous = self.new("A") if policy == "rotate" else None
+
+    def consent(self, granted):
+        withdrawn = self.granted - set(granted)
+        self.granted = set(granted)
+        gone = [alias for alias, (purpose, _) in self.queue.items() if purpose not in self.granted]
+        for alias in gone:
+            del self.queue[alias]
+        self.drops += len(gone)
+        if withdrawn and self.on_withdrawal != "retain":
+            # An id for nobody is not made.
+            self.change(self.on_withdrawal if self.granted else "clear")
+            self.user = self.session = None
+
+    def sign_in(self, user):
+        if self.user not in (None, user):
+            self.sign_out()
+        self.user = user
+
+    def sign_out(self):
+        self.change(self.on_sign_out)
+        self.user = self.session = None
+
+    def restart(self):
+        self.session = None
+
+    def track(self, alias, purpose="analytics"):
+        """Whether the event is taken."""
+        if purpose not in self.granted:
+            return False
+        self.anonymous = self.anonymous or self.new("A")
+        if self.session is None:
+            self.session = self.new("S")
+            self.sequence = 0
+        self.queue[alias] = (purpose, {
+            "anonymous_id": self.anonymous, "session_id": self.session, "sequence": self.sequence, "user_id": self.user,
+        })
+        self.sequence += 1
+        return True
 
 
 def sha256(data):

@@ -147,8 +147,7 @@ def encoded(name, input):
     envelope = result["envelope"]
     vector["bytes"] = len(envelope)
     vector["sha256"] = model.sha256(envelope)
-    if len(envelope) < 8192:
-        vector["envelope"] = envelope.decode()
+    vector["envelope"] = envelope.decode()
     if result["malformed"]:
         vector["malformed"] = result["malformed"]
     return vector
@@ -250,7 +249,9 @@ def batch(name, rows, maximum_events=model.MAXIMUM_BATCH_EVENTS, maximum_bytes=m
             runs.append({"count": 1, "size": size, **({"user": user} if user else {})})
     return {
         "name": name, "maximum_events": maximum_events, "maximum_bytes": maximum_bytes, "rows": runs,
-        "batches": model.cuts(rows, maximum_events, maximum_bytes),
+        "batches": [
+            {"count": count, **({"user": user} if user else {})} for user, count in model.cuts(rows, maximum_events, maximum_bytes)
+        ],
     }
 
 
@@ -273,7 +274,7 @@ def batches():
     yield batch("a row larger than the cap goes alone", [100, 5000, 100, 100], maximum_bytes=1000)
     yield batch("rows larger than the cap", [5000] * 3, maximum_bytes=1000)
     yield batch("a cap that rows meet exactly", [300, 300, 400, 500, 500, 1000, 1], maximum_bytes=1000)
-    yield batch("a change of user ends a batch", [(400, None)] * 5 + [(400, "u1")] * 5)
+    yield batch("a batch is one user's", [(400, None)] * 5 + [(400, "u1")] * 5)
     yield batch("there and back", [(400, "u1")] * 3 + [(400, None)] * 2 + [(400, "u1")] * 4)
     yield batch("users in turn", [(400, "u1"), (400, "u2")] * 4)
     yield batch("a change of user at the cap", [(400, "u1")] * 100 + [(400, "u2")] * 100)
@@ -419,6 +420,93 @@ def retry_afters():
         yield {"value": value, "now": NOW, "seconds": model.retry_after(value, NOW)}
 
 
+class Script:
+    """Steps for a client's runner, and the model that says what they must lead to."""
+
+    def __init__(self, **policies):
+        self.person = model.Person(**policies)
+        self.steps = [{"do": "open", **policies}]
+        self.count = 0
+
+    def consent(self, *granted):
+        self.steps.append({"do": "consent", "granted": list(granted)})
+        self.person.consent(granted)
+
+    def track(self, purpose="analytics"):
+        self.count += 1
+        alias = f"e{self.count}"
+        step = {"do": "track", "as": alias, "event": "screen_viewed", "purpose": purpose}
+        if not self.person.track(alias, purpose):
+            step["result"] = "consent"
+        self.steps.append(step)
+
+    def call(self, call):
+        if call == "restart":
+            self.steps += [{"do": "close"}, self.steps[0]]
+            self.person.restart()
+        elif call == "sign_out":
+            self.steps.append({"do": "sign_out"})
+            self.person.sign_out()
+        else:
+            self.steps.append({"do": "sign_in", "user": call})
+            self.person.sign_in(call)
+
+    def vector(self, name):
+        drops = {"consent": self.person.drops} if self.person.drops else {}
+        envelopes = {alias: envelope for alias, (_, envelope) in self.person.queue.items()}
+        expect = {"do": "expect", "queue": list(envelopes), "drops": drops, "envelopes": envelopes}
+        return {"name": name, "steps": self.steps + [expect]}
+
+
+def consents():
+    choices = [(), ("analytics",), ("marketing",), ("analytics", "marketing")]
+
+    def words(granted):
+        return " and ".join(granted) or "nothing"
+
+    for policy in ("clear", "retain", "rotate"):
+        for before in choices:
+            for after in choices:
+                script = Script(on_withdrawal=policy)
+                if before:
+                    script.consent(*before)
+                script.call("u1")
+                for purpose in ("analytics", "marketing"):
+                    script.track(purpose)
+                script.consent(*after)
+                for purpose in ("analytics", "marketing"):
+                    script.track(purpose)
+                yield script.vector(f"{words(before)}, then {words(after)}: {policy}")
+    script = Script()
+    for granted in [("analytics",), (), ("analytics",)]:
+        script.consent(*granted)
+        script.track()
+        script.call("restart")
+        script.track()
+    yield script.vector("granted, withdrawn and granted again, with a new launch after each")
+
+
+def identities():
+    calls = ("u1", "u2", "sign_out", "restart")
+    for policy in ("rotate", "retain", "clear"):
+        for first in calls:
+            for second in (None, *calls):
+                script = Script(on_sign_out=policy)
+                script.consent("analytics")
+                script.track()
+                for call in (first, second):
+                    if call:
+                        script.call(call)
+                        script.track()
+                        script.track()
+                yield script.vector(f"{first}, {second}: {policy}" if second else f"{first}: {policy}")
+    script = Script()
+    script.call("u1")
+    script.consent("analytics")
+    script.track()
+    yield script.vector("signed in before consent")
+
+
 def contract():
     """The endpoint's contract that takes every envelope of the vectors and removes nothing from it."""
     events = {"screen_viewed": {"name": "string", "count": "number", "share": "number"}, "heartbeat": {}}
@@ -453,6 +541,8 @@ FILES = {
     "classify.jsonl": classified,
     "backoff.jsonl": backoffs,
     "retry_after.jsonl": retry_afters,
+    "consent.jsonl": consents,
+    "identity.jsonl": identities,
 }
 
 
