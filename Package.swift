@@ -12,6 +12,14 @@ let clientSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+#if os(Linux)
+let clientResources: [Resource] = []
+let clientDocuments = ["PrivacyInfo.xcprivacy", "README.md", "SluiceClient.docc"]
+#else
+let clientResources = [Resource.copy("PrivacyInfo.xcprivacy")]
+let clientDocuments = ["README.md"]
+#endif
+
 let swiftSettings: [SwiftSetting] =
     clientSettings + [
         // A check at each access to a property of an object costs a fifth of the hot paths; debug and test builds keep it.
@@ -116,6 +124,13 @@ let package = Package(
         .target(
             name: "SluiceClient",
             dependencies: [.target(name: "CSluiceSQLite", condition: .when(platforms: [.linux]))],
+            exclude: clientDocuments,
+            resources: clientResources,
+            swiftSettings: clientSettings
+        ),
+        .executableTarget(
+            name: "sluice-client-sample",
+            dependencies: ["SluiceClient"],
             swiftSettings: clientSettings
         ),
 
@@ -195,6 +210,13 @@ let package = Package(
                 "SluiceTelemetry",
             ],
             inputs: ["Inputs"]
+        ),
+        tests(
+            "ConformanceTests",
+            uses: [
+                "SluiceClient", "SluiceEndpoint", "SluiceEvents", "SluiceJSON", "SluiceServer", "SluiceSpool",
+                "SluiceTelemetry",
+            ]
         ),
         tests("SluiceFuzzingTests", uses: ["SluiceFuzzing"], inputs: ["Corpus", "Dictionaries"]),
         tests("IntegrationTests", uses: ["SluiceClient", "SluiceHTTP", "SluiceJSON", "SluiceSpool"]),

@@ -39,6 +39,8 @@ if deploy/fuzz.sh --check; then
 else
     echo "skipping the fuzz targets: this toolchain has no libFuzzer or no Address Sanitizer"
 fi
+step "client library for Apple's systems" deploy/test-client-apple.sh
+step "client library alone" deploy/test-client-package.sh
 if command -v chromium-headless-shell >/dev/null; then
     step "status page in a browser" deploy/test-status-page.sh
 else

@@ -28,7 +28,7 @@ package enum EnvelopeRules {
     package static func isWritable(_ value: SluiceValue) -> Bool {
         switch value {
         case .string(let text): !text.utf8.contains(0)
-        case .number(let number): number.isFinite
+        case .number(let number): NumberText.isKept(number)
         case .integer(let number): NumberText.exactIntegers.contains(number)
         case .bool: true
         }

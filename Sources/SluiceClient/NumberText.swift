@@ -5,6 +5,13 @@ package enum NumberText {
     /// The whole numbers that a double holds without a neighbour that rounds to it.
     package static let exactIntegers = -9_007_199_254_740_991...9_007_199_254_740_991
 
+    /// Whether every reader takes a number's text for the same number: digits alone must be exact.
+    ///
+    /// Of whole numbers in digits beyond 64 bits the endpoint would refuse the event; from 1e21 on the text has an exponent.
+    package static func isKept(_ number: Double) -> Bool {
+        number.isFinite && (number.magnitude <= Double(exactIntegers.upperBound) || number.magnitude >= 1e21)
+    }
+
     /// The text of a number, or nil for an infinity or NaN; `-0` is `0`.
     package static func text(_ number: Double) -> String? {
         guard number.isFinite else { return nil }

@@ -79,13 +79,13 @@ extension SluiceClient {
         guard EnvelopeRules.isName(event) else {
             throw Refusal(reason: .invalid, detail: "the event's name breaks the rule for names")
         }
-        guard properties.count <= EnvelopeRules.maximumProperties else {
-            throw Refusal(reason: .invalid, detail: "more than \(EnvelopeRules.maximumProperties) properties")
-        }
         var envelope = newEnvelope(event, now)
         envelope.properties = properties
         try apply(configuration.contract, to: &envelope)
         let (bytes, malformed) = envelope.encoded()
+        guard envelope.properties.count - malformed.count <= EnvelopeRules.maximumProperties else {
+            throw Refusal(reason: .invalid, detail: "more than \(EnvelopeRules.maximumProperties) properties")
+        }
         guard bytes.count <= configuration.limits.eventBytes else {
             throw Refusal(reason: .tooLarge, detail: "\(bytes.count) bytes are more than an event may have")
         }

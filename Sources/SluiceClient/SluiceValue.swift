@@ -4,7 +4,7 @@
 public enum SluiceValue: Hashable, Sendable {
     /// A text; one that contains a NUL cannot be sent.
     case string(String)
-    /// A number; infinities and NaN cannot be sent.
+    /// A number; infinities and NaN cannot be sent, nor what is written as more digits than `integer` takes.
     case number(Double)
     /// A whole number from -(2^53 - 1) to 2^53 - 1; others cannot be sent, because JavaScript would round them.
     case integer(Int)

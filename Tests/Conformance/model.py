@@ -12,7 +12,6 @@ import re
 import struct
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
-FORBIDDEN_PROPERTIES = ("api_key", "collection", "token")
 LARGEST_WHOLE = 2**53 - 1
 MAXIMUM_PROPERTIES = 64
 MAXIMUM_EVENT_BYTES = 32 << 10
@@ -142,7 +141,7 @@ def encode(input):
     malformed = []
     for name, value in input.get("properties", {}).items():
         try:
-            if not NAME.match(name) or name in FORBIDDEN_PROPERTIES:
+            if not NAME.match(name):
                 raise Malformed
             properties[name] = value_text(value)
         except Malformed:
