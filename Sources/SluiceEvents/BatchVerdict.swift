@@ -115,8 +115,8 @@ package struct BatchVerdict: ~Copyable {
 /// Counts of what a client had to drop, by reason; reasons outside the list are `other`.
 package struct ClientDrops: Hashable, Sendable {
     package static let reasons: [StaticString] = [
-        "expired", "overflow", "consent", "invalid", "too_large", "storage", "corrupt", "rejected", "malformed_property",
-        "other",
+        "expired", "overflow", "consent", "invalid", "too_large", "storage", "corrupt", "rejected",
+        "malformed_property", "other",
     ]
 
     /// One count for each of `reasons`.
