@@ -19,7 +19,7 @@ TEXT
 case ${1:-} in
 thread)
     options=(--sanitize thread)
-    filter='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests'
+    filter='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests|SluiceClientTests'
     ;;
 address)
     # The Swift compiler refuses Undefined Behaviour Sanitizer here; its linker driver takes it.
