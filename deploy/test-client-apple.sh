@@ -7,9 +7,9 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 features=()
-for feature in $(sed -n 's/.*enableUpcomingFeature("\(.*\)").*/\1/p' Package.swift); do
+while read -r feature; do
     features+=(-enable-upcoming-feature "$feature")
-done
+done < <(sed -n 's/.*enableUpcomingFeature("\(.*\)").*/\1/p' Package.swift)
 
 swiftc -emit-module -parse-as-library -swift-version 6 -module-name BackgroundTasks "${features[@]}" \
     -o "$work/BackgroundTasks.swiftmodule" Tests/AppleStubs/BackgroundTasks.swift

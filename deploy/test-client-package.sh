@@ -55,6 +55,7 @@ for header in lz4frame.h microhttpd.h jwt.h xxhash.h simdjson.h zlib.h curl/curl
 done
 if unshare --mount true 2>/dev/null; then
     # In a view of the system in which those headers are empty and cannot be taken for the real ones.
+    # shellcheck disable=SC2016  # the words are the inner shell's
     script='for header in "${@:2:$1}"; do mount --bind /dev/null "$header"; done; shift "$(($1 + 1))"; exec "$@"'
     unshare --mount bash -c "$script" hide "${#headers[@]}" "${headers[@]}" "${build[@]}"
 else
