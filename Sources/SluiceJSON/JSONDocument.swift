@@ -78,7 +78,9 @@ public struct JSONDocument {
     /// Whether the unescaped text of a string or key is exactly `text`.
     @inlinable package func text(_ token: JSONToken, equals text: StaticString) -> Bool {
         let bytes = self.text(token)
-        return bytes.elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        // Most names that are not the one that is looked for have another length.
+        return bytes.count == text.utf8CodeUnitCount
+            && bytes.elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// The index of the value of the first member named `key`, or nil; names compare as bytes.

@@ -7,6 +7,8 @@ final class ClaimedSegment {
     /// Place in the relay's table of claims.
     let slot: Int32
     let progress: Progress
+    /// Whether an earlier run has resolved some of its records.
+    let wasBegun: Bool
     /// Records that are read and whose outcome is open.
     var unresolved = 0
     var isRead = false
@@ -38,6 +40,7 @@ final class ClaimedSegment {
         self.name = name
         self.slot = slot
         self.progress = progress
+        wasBegun = !progress.resolved.isEmpty
     }
 
     var isDone: Bool { isRead && unresolved == 0 }

@@ -63,7 +63,9 @@ extension Relay {
         let segment = cursor.segment
         switch try cursor.next() {
         case .record(let line, let frameOffset, let index):
-            if let outcome = segment.progress.resolved.outcome(frame: frameOffset, index: index) {
+            if segment.wasBegun,
+                let outcome = segment.progress.resolved.outcome(frame: frameOffset, index: index)
+            {
                 return segment.meet(outcome)
             }
             segment.unresolved += 1
@@ -230,7 +232,9 @@ extension Relay {
 
     /// The number of a collection's name.
     private func number(of name: UnsafeRawBufferPointer) -> Int32 {
-        if lastCollection >= 0, collections[Int(lastCollection)].elementsEqual(name) { return lastCollection }
+        if lastCollection >= 0, collections[Int(lastCollection)].withUnsafeBytes({ $0.isEqual(to: name) }) {
+            return lastCollection
+        }
         let text = Array(name)
         if let known = collectionNumbers[text] {
             lastCollection = known

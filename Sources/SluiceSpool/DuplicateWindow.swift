@@ -65,7 +65,13 @@ package final class DuplicateWindow: @unchecked Sendable {
         let generation = sluice_load_relaxed_u64(memory + DuplicateLayout.generationOffset)
         let home = layout.home(of: fingerprint)
         sluice_prefetch(memory + layout.slot(home, generation: generation))
+        guard holds(generation &+ 1) else { return }
         sluice_prefetch(memory + layout.slot(home, generation: generation &+ 1))
+    }
+
+    @inline(__always)
+    private func holds(_ generation: UInt64) -> Bool {
+        sluice_load_relaxed_u64(memory + DuplicateLayout.countOffset(generation)) > 0
     }
 
     /// Looks an event up.
@@ -76,7 +82,7 @@ package final class DuplicateWindow: @unchecked Sendable {
         let newer = lookup(fingerprint, origin: origin, generation: generation)
         guard newer == .absent else { return newer }
         let older = generation &+ 1
-        guard sluice_load_relaxed_u64(memory + DuplicateLayout.countOffset(older)) > 0 else { return .absent }
+        guard holds(older) else { return .absent }
         return lookup(fingerprint, origin: origin, generation: older)
     }
 

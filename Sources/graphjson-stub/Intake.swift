@@ -74,7 +74,7 @@ final class Intake: Sendable {
         try keep(number, tool)
         recorder?.note(check.arrivals)
         statistics.countAccepted(check.eventCount)
-        for id in check.eventIDs { statistics.eventIDs.insert(id) }
+        statistics.eventIDs.insert(check.eventIDs)
     }
 
     private func keep(_ number: Int, _ tool: Tool) throws(Refusal) {

@@ -64,13 +64,13 @@ struct SampleSpool {
         lines.append(decimal: second)
         lines.append(",\"contract\":{\"version\":\"bench-1\",\"hash\":\"0011223344556677\"},\"trusted\":{},")
         lines.append("\"envelope\":{\"event\":\"report_exported\",\"event_id\":\"")
-        lines.append(identifier(mixed, number))
+        append(identifier: mixed, number, to: &lines)
         lines.append("\",\"occurred_at\":")
         lines.append(decimal: second)
         lines.append(",\"anonymous_id\":\"anon_")
-        lines.append(identifier(mixed >> 17 &* 31, number % 977))
+        append(identifier: mixed >> 17 &* 31, number % 977, to: &lines)
         lines.append("\",\"session_id\":\"ses_")
-        lines.append(identifier(mixed >> 9 &* 17, number % 4973))
+        append(identifier: mixed >> 9 &* 17, number % 4973, to: &lines)
         lines.append("\",\"user_id\":null,\"app_version\":\"4.8.0\",\"build_number\":\"842\",\"platform\":\"ios\",")
         lines.append("\"schema_version\":1,\"properties\":{\"report_type\":\"retention\",\"row_count\":")
         lines.append(decimal: Int(mixed % 100_000))
@@ -79,12 +79,21 @@ struct SampleSpool {
         lines.append(",\"is_shared\":true}}}\n")
     }
 
-    /// 36 characters, shaped like a UUID.
-    private static func identifier(_ high: UInt64, _ low: Int) -> String {
-        let digits = String(high, radix: 16) + String(0x1000_0000_0000_0000 + UInt64(low), radix: 16)
-        let padded = Array(String(repeating: "0", count: max(0, 32 - digits.utf8.count)) + digits).suffix(32)
-        let text = String(padded)
-        func part(_ from: Int, _ to: Int) -> Substring { text.dropFirst(from).prefix(to - from) }
-        return "\(part(0, 8))-\(part(8, 12))-\(part(12, 16))-\(part(16, 20))-\(part(20, 32))"
+    /// Appends 36 characters, shaped like a UUID.
+    private static func append(identifier high: UInt64, _ low: Int, to lines: inout ByteBuffer) {
+        lines.append(upTo: 36) { room in
+            var place = 0
+            for digit in 0..<32 {
+                if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
+                    room[place] = UInt8(ascii: "-")
+                    place += 1
+                }
+                let word = digit < 16 ? high : 0x1000_0000_0000_0000 + UInt64(low)
+                let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - digit % 16 * 4)) & 15
+                room[place] = value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                place += 1
+            }
+            return place
+        }
     }
 }
