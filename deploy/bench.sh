@@ -75,7 +75,7 @@ fi
 measure micro 1000000 5
 measure relay 10000000 3 --second 10000
 measure latency 100000 3
-measure latency 500000 3 --in-flight 100
+measure latency 500000 3 --in-flight 128
 measure latency 80000 3 --rate 4000
 measure latency 80000 3 --rate 4000 --slow-rate 0.01
 measure latency 80000 3 --slow-rate 0.01

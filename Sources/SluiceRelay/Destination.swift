@@ -60,7 +60,7 @@ package struct Destination {
     package private(set) var haltsConcluded = 0
     package private(set) var inFlight = 0
     private var isProbing = false
-    /// Requests that may be under way at once; grows by one a round trip, halves on failure.
+    /// Requests that may be under way at once; grows by one a round trip, shrinks by half of what fails.
     package private(set) var limit: Double
     private var isSlowStart = true
     private var lastCutAt: Int64 = .min
@@ -290,10 +290,18 @@ package struct Destination {
         return parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
     }
 
+    /// Half of all when that was asked for, once for all requests that were under way; else half of the share that fails.
+    ///
+    /// A round trip in which everything fails so halves the limit too, and one failure in a hundred leaves room for some
+    /// two hundred requests: halving for each such failure would leave twelve, however strong the destination is.
     private mutating func slowDown(_ answer: Answer) {
+        isSlowStart = false
+        guard answer.verdict.cause == .rateLimited else {
+            limit = max(1, limit - 0.5)
+            return
+        }
         guard answer.startedAt > lastCutAt else { return }
         lastCutAt = answer.now
-        isSlowStart = false
         limit = max(1, limit / 2)
     }
 }

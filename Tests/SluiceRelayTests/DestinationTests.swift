@@ -277,18 +277,37 @@ struct DestinationTests {
 
     // MARK: Concurrency
 
-    @Test mutating func `concurrency grows with success to its limit and halves once for a burst of failures`() {
+    /// Lets `count` requests that are under way at once end with one verdict.
+    private mutating func burst(_ count: Int, _ verdict: Verdict) {
+        now += 10
+        let started = (0..<count).map { _ in destination.start() }
+        now += 10
+        for isProbe in started {
+            _ = destination.settle(chunk(50), verdict, startedAt: now - 10, isProbe: isProbe, now: now, random: 1)
+        }
+    }
+
+    @Test mutating func `concurrency grows with success to its limit and halves when all that is under way fails`() {
         for _ in 0..<100 { _ = answer(chunk(50), delivered) }
         #expect(Int(destination.limit) == options.maximumInFlight)
-        now = 10
-        let started = (0..<4).map { _ in destination.start() }
-        now = 20
-        for isProbe in started {
-            _ = destination.settle(chunk(50), failing, startedAt: 10, isProbe: isProbe, now: now, random: 1)
-        }
+        burst(options.maximumInFlight, failing)
         #expect(Int(destination.limit) == options.maximumInFlight / 2)
         for _ in 0..<100 { _ = answer(chunk(50), delivered) }
         #expect(Int(destination.limit) > options.maximumInFlight / 2)
+    }
+
+    @Test mutating func `concurrency halves once for a burst of answers that ask for less`() {
+        for _ in 0..<100 { _ = answer(chunk(50), delivered) }
+        burst(4, limited(1))
+        #expect(Int(destination.limit) == options.maximumInFlight / 2)
+    }
+
+    @Test(arguments: [(100, 100.0...256), (10, 10...30), (4, 3...10), (2, 1...3)])
+    mutating func `concurrency settles by the share that fails`(oneIn: Int, range: ClosedRange<Double>) {
+        options.maximumInFlight = 256
+        destination = Destination(options: options, hasTakenRecords: true)
+        for number in 0..<100_000 { _ = answer(chunk(50), number % oneIn == 0 ? failing : delivered) }
+        #expect(range.contains(destination.limit), "\(destination.limit)")
     }
 }
 
