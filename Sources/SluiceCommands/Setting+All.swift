@@ -175,7 +175,7 @@ extension Setting {
             \.relay.splitAfterFailures,
             1...1000,
             "failures",
-            "A request that failed this often while others succeeded is halved."
+            "A request that failed this often is halved, if others succeeded or hardly any other was sent."
         ),
         .integer(
             ("relay", "duplicate_window"),

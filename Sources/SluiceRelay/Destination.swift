@@ -214,8 +214,14 @@ package struct Destination {
             close(closure?.kind ?? .outage, answer.verdict.summary, until: now + (after ?? wait), answer)
             if !isOwnFault || isEverywhere { return .back }
         }
-        if deliveries > chunk.deliveriesAtFirstFailure {
-            if chunk.count > 1 && chunk.failures >= options.splitAfterFailures { return .split }
+        let othersGetThrough = deliveries > chunk.deliveriesAtFirstFailure
+        if chunk.count > 1 && chunk.failures >= options.splitAfterFailures {
+            // With next to nothing else under way only a part of the chunk itself can show that the destination works.
+            // In an outage that would make many small requests: so no more than one step in so many failures.
+            let isAlone = failedFamilies.count < 3 && chunk.failures % options.splitAfterFailures == 0
+            if othersGetThrough || isAlone { return .split }
+        }
+        if othersGetThrough {
             let seconds = Double(now - chunk.firstFailureAt) / 1e9
             if chunk.failuresAlone >= options.poisonAfterFailures && seconds >= options.poisonAfterSeconds && !isHalted
             {

@@ -20,27 +20,37 @@ extension SampleSpool {
         )
         try sample.seal(frames: [[record("b0", 2), record("bad", 2)], [record("b1", 3)]], sequence: 1)
 
-        // What a killed writer left: no footer, no line in the ledger, the last frame torn.
-        let open = try SegmentFile(
-            creating: sample.name(2),
-            in: sample.spool.incoming,
-            as: sample.name(2).openFileName,
-            createdAt: 1_796_000_000
-        )
-        for frame in [[record("c0", 4), record("c1", 4)], [record("torn", 4)]] {
-            var content = ByteBuffer()
-            for line in frame { content.append(line) }
-            try open.append(content.bytes, records: frame.count, receivedAt: 1_796_000_000...1_796_000_000)
-        }
-        try open.finish(footer: false)
-        let path = sample.spool.incoming(sample.name(2))
-        try File(opening: path, O_WRONLY).truncate(to: try FileStatus(of: path).size - 9)
+        try sample.leaveOpen(frames: [[record("c0", 4), record("c1", 4)], [record("torn", 4)]], sequence: 2)
 
         let claimed = try sample.seal(frames: [[record("d0", 5), record("d1", 6)]], sequence: 3)
         try FileSystem.makeFolder("\(sample.spool.claimed)/dead")
         _ = try File(opening: "\(sample.spool.claimed)/dead/lock", O_RDWR | O_CREAT | O_EXCL)
         try FileSystem.move(sample.spool.ready(claimed), to: sample.spool.claimed(claimed, by: "dead"))
         return sample
+    }
+
+    /// Puts there what a killed writer left: no footer, no line in the ledger, the last frame torn.
+    private func leaveOpen(frames: [[String]], sequence: Int) throws {
+        let path = spool.incoming(name(sequence))
+        do {
+            let file = try SegmentFile(
+                creating: name(sequence),
+                in: spool.incoming,
+                as: name(sequence).openFileName,
+                createdAt: 1_796_000_000
+            )
+            for frame in frames {
+                var content = ByteBuffer()
+                for line in frame { content.append(line) }
+                try file.append(content.bytes, records: frame.count, receivedAt: 1_796_000_000...1_796_000_000)
+            }
+            try file.finish(footer: false)
+        }
+        let file = try File(opening: path, O_WRONLY)
+        // A program that another thread starts at this moment holds a copy of the writer's lock until it runs.
+        try file.lock()
+        try file.truncate(to: try FileStatus(of: path).size - 9)
+        try file.unlock()
     }
 
     /// What is delivered of a mixed spool, without the prefix.

@@ -221,6 +221,17 @@ struct DestinationTests {
         expect(answer(bad, failing), .split)
     }
 
+    @Test mutating func `a chunk that fails with nothing beside it is halved, one step in five failures`() {
+        let bad = chunk(50)
+        for failures in 1...20 { expect(answer(bad, failing), failures % 5 == 0 ? .split : .again) }
+    }
+
+    @Test mutating func `chunks that all fail are not halved`() {
+        let chunks = (0..<3).map { _ in chunk(50) }
+        for chunk in chunks { expect(answer(chunk, failing), .again) }
+        for _ in 0..<20 { for chunk in chunks { #expect(answer(chunk, failing) != .split) } }
+    }
+
     @Test mutating func `a record that fails ten times over an hour while others get through is given up`() {
         let bad = chunk(1)
         expect(answer(bad, failing), .again)

@@ -38,6 +38,24 @@ struct FaultTests {
         #expect(upstream.taken.count == 10)
     }
 
+    /// Whichever of the two requests fails first, and if there is only one.
+    @Test(arguments: [0, 1, 40])
+    func `a record that the destination fails on keeps no neighbour, however little else there is to send`(
+        others: Int
+    ) throws {
+        let upstream = Upstream { request, _ in request.ids.contains("poison") ? .status(500) : nil }
+        let fixture = try RelayFixture(upstream)
+        fixture.options.mode = .drain(deadlineSeconds: nil)
+        fixture.options.poisonAfterSeconds = 0
+        try fixture.seal(RelayFixture.records(0..<49) + [RelayFixture.record("poison")])
+        if others > 0 { try fixture.seal(RelayFixture.records(100..<100 + others)) }
+        let summary = try fixture.drain()
+        #expect(!summary.isWorkLeft)
+        #expect(summary.counts.delivered == 49 + others)
+        #expect(summary.counts.quarantined == 1)
+        #expect(try SpoolStatus.read(fixture.spool).balanced)
+    }
+
     @Test func `a drain loses its patience when too few requests fail to close the road`() throws {
         let upstream = Upstream { _, _ in .status(500) }
         let fixture = try RelayFixture(upstream)
