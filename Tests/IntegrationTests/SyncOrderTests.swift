@@ -56,6 +56,38 @@ struct SyncOrderTests {
         }
     }
 
+    @Test func `a segment is removed only when its line in the ledger and its quarantine are durable`() throws {
+        let sample = try SampleSpool.mixed("x")
+        let stub = try StubProcess("--poison", "x-bad")
+        let changes = try changes(in: sample) { injector in
+            let result = try sample.drain(to: stub.url, settings: [:], under: injector)
+            #expect(result.code == 0, "\(result.errors)")
+        }
+        let removals = changes.indices.filter { index in
+            let entry = changes[index]
+            return entry.operation == .unlink && entry.path.hasPrefix("claimed/")
+                && entry.path.hasSuffix(SegmentName.sealedSuffix)
+        }
+        #expect(removals.count == 4)
+        for removal in removals {
+            let name = changes[removal].path.split(separator: "/").last?.dropLast(SegmentName.sealedSuffix.count) ?? ""
+            let writes = changes[..<removal].indices.filter { changes[$0].operation == .write }
+            let line = writes.filter { index in
+                let text = String(decoding: changes[index].bytes, as: UTF8.self)
+                return changes[index].path == "ledger" && text.contains(" finished ") && text.contains(name)
+            }
+            let bad = writes.filter { changes[$0].path.hasPrefix("quarantine/") }
+            #expect(line.count == 1)
+            for write in line + bad {
+                let isDurable = changes[write..<removal].contains { entry in
+                    [.fsync, .fdatasync].contains(entry.operation) && entry.inode == changes[write].inode
+                }
+                #expect(isDurable, "\(changes[write].path) was not durable when \(name) was removed")
+            }
+        }
+        #expect(changes.contains { $0.operation == .write && $0.path.hasPrefix("quarantine/") })
+    }
+
     @Test func `the list of erased persons is replaced as a whole, and only by what is durable`() throws {
         let sample = try SampleSpool()
         let changes = try changes(in: sample) { injector in
