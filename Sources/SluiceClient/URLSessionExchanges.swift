@@ -26,11 +26,18 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, @unchecked Se
                 lock.withLock { waiting[task.taskIdentifier] = Exchange(continuation: continuation) }
                 task.resume()
                 // Cancelled before it was resumed: the handler came too early to be heard.
-                if Task.isCancelled { task.cancel() }
+                if Task.isCancelled { giveUp(task) }
             }
         } onCancel: {
-            task.cancel()
+            giveUp(task)
         }
+    }
+
+    /// Ends the wait at once: Linux's Foundation tells nothing of a task that is cancelled while it starts.
+    private func giveUp(_ task: URLSessionDataTask) {
+        task.cancel()
+        let exchange = lock.withLock { waiting.removeValue(forKey: task.taskIdentifier) }
+        exchange?.continuation.resume(throwing: URLError(.cancelled))
     }
 
     // MARK: - URLSessionDataDelegate

@@ -96,6 +96,25 @@ struct ClientNetworkTests {
         #expect(await client.diagnostics().queuedEvents == 101)
     }
 
+    @Test func `a flush that is cancelled at any moment ends, and the next one delivers`() async throws {
+        let isHanging = Lock(true)
+        let server = ScriptedServer { _ in .decide { isHanging.withLock { $0 } ? .stall : .accepting($0) } }
+        defer { server.stop() }
+        let client = try await app.consented(port: server.port)
+        for moment in 0..<300 {
+            await client.track("screen_view")
+            isHanging.withLock { $0 = true }
+            let begun = app.begun.withLock { $0 }
+            let flush = Task { await client.flush() }
+            while app.begun.withLock({ $0 }) == begun { await Task.yield() }
+            for _ in 0..<moment % 60 { await Task.yield() }
+            flush.cancel()
+            #expect(await flush.value.end == .cancelled)
+            isHanging.withLock { $0 = false }
+            #expect(await client.flush().accepted == 1, "\(moment)")
+        }
+    }
+
     @Test func `one connection serves many requests`() async throws {
         let server = ScriptedServer { _ in .decide { .accepting($0) } }
         defer { server.stop() }
