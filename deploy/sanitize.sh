@@ -18,7 +18,8 @@ TEXT
 
 case ${1:-} in
 thread)
-    options=(--sanitize thread)
+    # Its signal handling now and then lets the bus error end the process that a mapping's own handler mends.
+    options=(--sanitize thread --skip 'cut off under a relay')
     filter='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests|SluiceClientTests'
     ;;
 address)

@@ -334,7 +334,20 @@ extension Setting {
         }
     }
 
-    private static func quoted(_ text: String) -> String { "\"\(text)\"" }
+    /// A JSON string, which reads back as the same text.
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": result += "\\\(scalar)"
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
 
     private static func spelled(_ number: Double) -> String {
         Int(exactly: number).map { String($0) } ?? String(number)
