@@ -82,6 +82,8 @@ feed() {
     local target=$1 corpus=.build/fuzzer-corpus/$1 options=()
     mkdir -p "$corpus"
     [ -f "$tests/Dictionaries/$target" ] && options+=(-dict="$tests/Dictionaries/$target")
+    # A short run is a step of the tests: it makes the same inputs each time. Long ones look for new ones.
+    [ "$seconds" -ge 30 ] || options+=(-seed=1)
     SLUICE_FUZZ_TARGET=$target "$program" -max_total_time="$seconds" "${limits[@]}" "${options[@]}" -print_final_stats=1 \
         -artifact_prefix=".build/fuzzer-faults/$target-" "$corpus" "$tests/Corpus/$target" \
         >".build/fuzzer-logs/$target" 2>&1

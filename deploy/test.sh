@@ -35,7 +35,7 @@ if [[ " ${failed[*]-} " != *" build "* ]]; then
     fi
 fi
 if deploy/fuzz.sh --check; then
-    step "fuzz targets" deploy/fuzz.sh --seconds 4
+    step "fuzz targets" deploy/fuzz.sh --seconds 2
 else
     echo "skipping the fuzz targets: this toolchain has no libFuzzer or no Address Sanitizer"
 fi
