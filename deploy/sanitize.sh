@@ -20,7 +20,7 @@ case ${1:-} in
 thread)
     # Its signal handling now and then lets the bus error end the process that a mapping's own handler mends.
     options=(--sanitize thread --skip 'cut off under a relay')
-    filter='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests|SluiceClientTests'
+    filter='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests'
     ;;
 address)
     # The Swift compiler refuses Undefined Behaviour Sanitizer here; its linker driver takes it.
