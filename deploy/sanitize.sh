@@ -19,7 +19,7 @@ TEXT
 case ${1:-} in
 thread)
     # Its signal handling now and then lets the bus error end the process that a mapping's own handler mends.
-    options=(--sanitize thread --skip 'cut off under a relay')
+    options=(--sanitize thread --skip 'cut off under')
     filter='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests'
     ;;
 address)
