@@ -61,7 +61,7 @@ extension Setting {
                 return true
             },
             read: plain,
-            print: { quoted($0[keyPath: path]) }
+            print: { String(jsonString: $0[keyPath: path]) }
         )
     }
 
@@ -89,7 +89,7 @@ extension Setting {
                 return true
             },
             read: { $0 == "null" ? .null : .string($0) },
-            print: { $0[keyPath: path].map(quoted) ?? "null" }
+            print: { $0[keyPath: path].map(String.init(jsonString:)) ?? "null" }
         )
     }
 
@@ -167,7 +167,7 @@ extension Setting {
     ) -> Setting {
         Setting(
             name,
-            allowed: Choice.allCases.map { quoted($0.rawValue) }.joined(separator: ", "),
+            allowed: Choice.allCases.map { String(jsonString: $0.rawValue) }.joined(separator: ", "),
             meaning: meaning,
             flag: flag,
             placeholder: placeholder,
@@ -177,7 +177,7 @@ extension Setting {
                 return true
             },
             read: plain,
-            print: { quoted($0[keyPath: path].rawValue) }
+            print: { String(jsonString: $0[keyPath: path].rawValue) }
         )
     }
 
@@ -199,7 +199,7 @@ extension Setting {
                 return true
             },
             read: plain,
-            print: { quoted($0[keyPath: path].description) }
+            print: { String(jsonString: $0[keyPath: path].description) }
         )
     }
 
@@ -226,7 +226,7 @@ extension Setting {
                 return true
             },
             read: plain,
-            print: { quoted($0[keyPath: path]?.description ?? "off") }
+            print: { String(jsonString: $0[keyPath: path]?.description ?? "off") }
         )
     }
 
@@ -255,7 +255,7 @@ extension Setting {
             read: { text in
                 .array(text.split(separator: ",").map { JSON5(value: .string($0.trimmed), line: 1) })
             },
-            print: { "[\($0[keyPath: path].map(quoted).joined(separator: ", "))]" }
+            print: { "[\($0[keyPath: path].map(String.init(jsonString:)).joined(separator: ", "))]" }
         )
     }
 
@@ -272,7 +272,10 @@ extension Setting {
                 return true
             },
             read: { (try? JSON5(parsing: Array($0.utf8)))?.value },  // no JSON5: not allowed
-            print: { "{\($0.clients.map { "\(quoted($0.name)): \(text($0.client))" }.joined(separator: ", "))}" }
+            print: { configuration in
+                let clients = configuration.clients.map { "\(String(jsonString: $0.name)): \(text($0.client))" }
+                return "{\(clients.joined(separator: ", "))}"
+            }
         )
     }
 
@@ -297,7 +300,7 @@ extension Setting {
 
     private static func text(_ client: Configuration.Client) -> String {
         let fields = [("collection", client.collection), ("platform", client.platform)].compactMap { name, value in
-            value.map { "\(name): \(quoted($0))" }
+            value.map { "\(name): \(String(jsonString: $0))" }
         }
         return "{\(fields.joined(separator: ", "))}"
     }
@@ -332,21 +335,6 @@ extension Setting {
         case .number(let number): number
         default: nil
         }
-    }
-
-    /// A JSON string, which reads back as the same text.
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": result += "\\\(scalar)"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
     }
 
     private static func spelled(_ number: Double) -> String {

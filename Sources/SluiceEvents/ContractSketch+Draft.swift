@@ -213,11 +213,7 @@ extension ContractSketch {
 
     private func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
-    private func quoted(_ text: [UInt8]) -> String {
-        var buffer = ByteBuffer()
-        text.withUnsafeBytes { buffer.append(jsonString: $0) }
-        return String(decoding: buffer.bytes, as: UTF8.self)
-    }
+    private func quoted(_ text: [UInt8]) -> String { String(jsonString: String(decoding: text, as: UTF8.self)) }
 
     private func text(_ number: Double) -> String {
         number == number.rounded() && abs(number) < 1e15 ? "\(Int(number))" : "\(number)"

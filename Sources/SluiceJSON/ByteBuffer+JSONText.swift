@@ -45,3 +45,12 @@ package enum JSONText {
         return sluice_json_escape(start, bytes.count, target.assumingMemoryBound(to: UInt8.self))
     }
 }
+
+extension String {
+    /// `text` as a JSON string with its quotes.
+    package init(jsonString text: String) {
+        var buffer = ByteBuffer()
+        buffer.append(jsonString: text)
+        self.init(decoding: buffer.bytes, as: UTF8.self)
+    }
+}
