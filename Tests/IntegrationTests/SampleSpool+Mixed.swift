@@ -31,21 +31,9 @@ extension SampleSpool {
 
     /// Puts there what a killed writer left: no footer, no line in the ledger, the last frame torn.
     private func leaveOpen(frames: [[String]], sequence: Int) throws {
-        let path = spool.incoming(name(sequence))
-        do {
-            let file = try SegmentFile(
-                creating: name(sequence),
-                in: spool.incoming,
-                as: name(sequence).openFileName,
-                createdAt: 1_796_000_000
-            )
-            for frame in frames {
-                var content = ByteBuffer()
-                for line in frame { content.append(line) }
-                try file.append(content.bytes, records: frame.count, receivedAt: 1_796_000_000...1_796_000_000)
-            }
-            try file.finish(footer: false)
-        }
+        let name = name(sequence)
+        try write(frames, name, in: spool.incoming, as: name.openFileName, footer: false)
+        let path = spool.incoming(name)
         let file = try File(opening: path, O_WRONLY)
         // A program that another thread starts at this moment holds a copy of the writer's lock until it runs.
         try file.lock()

@@ -49,21 +49,21 @@ struct SampleSpool {
     @discardableResult
     func seal(frames: [[String]], sequence: Int = 0, footer: Bool = true) throws -> SegmentName {
         let name = name(sequence)
-        let file = try SegmentFile(
-            creating: name,
-            in: spool.ready,
-            as: name.sealedFileName,
-            createdAt: 1_796_000_000
-        )
+        try write(frames, name, in: spool.ready, as: name.sealedFileName, footer: footer)
+        let records = frames.joined().count
+        try Ledger(in: spool).append([.sealed(name, records: records)])
+        return name
+    }
+
+    /// Writes a segment's file and closes it.
+    func write(_ frames: [[String]], _ name: SegmentName, in folder: String, as fileName: String, footer: Bool) throws {
+        let file = try SegmentFile(creating: name, in: folder, as: fileName, createdAt: 1_796_000_000)
         for frame in frames {
             var content = ByteBuffer()
             for record in frame { content.append(record) }
             try file.append(content.bytes, records: frame.count, receivedAt: 1_796_000_000...1_796_000_000)
         }
         try file.finish(footer: footer)
-        let records = frames.joined().count
-        try Ledger(in: spool).append([.sealed(name, records: records)])
-        return name
     }
 
     /// Seals a segment all of whose records a relay then put into quarantine, an entry each, and finished.
