@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 internal import SluiceJSON
+internal import SluiceSystem
 
 /// Writes an event's JSON as it stands inside a JSON string: every quote and backslash of it escaped once more.
 ///
@@ -72,23 +73,6 @@ struct EscapedWriter {
         }
     }
 
-    private mutating func decimal(_ value: Int) {
-        if value < 0 { byte(UInt8(ascii: "-")) }
-        var rest = value.magnitude
-        var digits = 1
-        var limit: UInt = 10
-        // Ten to the power of 19, more than any whole number has, still fits.
-        while rest >= limit {
-            digits += 1
-            limit *= 10
-        }
-        for place in (count..<count + digits).reversed() {
-            base.storeBytes(of: UInt8(ascii: "0") + UInt8(rest % 10), toByteOffset: place, as: UInt8.self)
-            rest /= 10
-        }
-        count += digits
-    }
-
     mutating func key(_ name: StaticString) {
         separator()
         quote()
@@ -99,7 +83,7 @@ struct EscapedWriter {
 
     mutating func member(_ name: StaticString, _ value: Int) {
         key(name)
-        decimal(value)
+        count += writeDecimal(value, to: base + count)
     }
 
     mutating func member(_ document: JSONDocument, _ key: JSONToken, _ token: JSONToken) {

@@ -110,23 +110,7 @@ public struct ByteBuffer: ~Copyable {
     /// Appends `value` in decimal digits.
     package mutating func append(decimal value: Int) {
         reserve(20)
-        var rest = value.magnitude
-        if value < 0 { append(UInt8(ascii: "-")) }
-        var length = 1
-        var limit: UInt = 10
-        while rest >= limit {
-            length += 1
-            let (next, overflow) = limit.multipliedReportingOverflow(by: 10)
-            if overflow { break }
-            limit = next
-        }
-        var position = used + length
-        repeat {
-            position -= 1
-            base.storeBytes(of: UInt8(ascii: "0") + UInt8(rest % 10), toByteOffset: position, as: UInt8.self)
-            rest /= 10
-        } while position > used
-        used += length
+        used += writeDecimal(value, to: base + used)
     }
 
     /// Appends a little-endian integer of its own width.
