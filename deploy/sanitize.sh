@@ -18,9 +18,8 @@ TEXT
 
 case ${1:-} in
 thread)
-    # Its signal handling now and then lets the bus error end the process that a mapping's own handler mends.
-    options=(--sanitize thread --skip 'cut off under')
-    filter='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests'
+    options=(--sanitize thread)
+    filter='SluiceSystemTests|SluiceTelemetryTests|SluiceCommandsTests|SluiceSpoolTests|SluiceHTTPTests|SluiceServerTests|SluiceEndpointTests|SluiceRelayTests|SluiceClientTests'
     ;;
 address)
     # The Swift compiler refuses Undefined Behaviour Sanitizer here; its linker driver takes it.

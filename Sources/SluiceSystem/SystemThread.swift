@@ -2,7 +2,8 @@
 internal import CSluiceSystem
 internal import Glibc
 
-/// A thread of its own for work that blocks; it takes no signals, so that they reach the thread that waits for them.
+/// A thread of its own for work that blocks; it takes no signals, so that they reach the thread that waits for them, but
+/// those that its own work raises.
 package final class SystemThread: Sendable {
     private final class Start: Sendable {
         let name: String
@@ -16,17 +17,22 @@ package final class SystemThread: Sendable {
 
     private let handle: Lock<pthread_t?>
 
+    /// Raised by the very instruction that fails, and fatal at once where they are blocked, whatever handles them: the
+    /// bus error of a mapped file that was cut must reach its handler.
+    private static let raisedByWork = [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS]
+
     /// Starts a thread that runs `body` once.
     ///
     /// - Parameters:
     ///   - name: shown by `top -H`; the kernel keeps its first 15 bytes.
     ///   - body: what it does; the thread ends when it returns.
     package init(name: String, _ body: @escaping @Sendable () -> Void) {
-        var all = sigset_t()
+        var blocked = sigset_t()
         var before = sigset_t()
-        sigfillset(&all)
+        sigfillset(&blocked)
+        for signal in Self.raisedByWork { sigdelset(&blocked, signal) }
         // The new thread inherits the mask; with SIGPIPE blocked, a write to a closed socket is an error and no more.
-        pthread_sigmask(SIG_SETMASK, &all, &before)
+        pthread_sigmask(SIG_SETMASK, &blocked, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         var thread = pthread_t()
         let argument = Unmanaged.passRetained(Start(name: name, body: body)).toOpaque()

@@ -97,6 +97,22 @@ struct StrangeFilesTests {
         #expect(left.lines.count == count / 8 * 6)
     }
 
+    @Test func `a duplicate window that is cut off under a running relay ends nothing`() throws {
+        let sample = try SampleSpool()
+        try sample.seal([(0..<500).map { "e\($0)" }])
+        let path = sample.spool.duplicates
+        let upstream = Upstream { _, number in
+            if number == 3 { truncate(path, 0) }
+            return nil
+        }
+        let server = upstream.server()
+        defer { server.stop() }
+        let settings = ["SLUICE_RELAY_MAX_IN_FLIGHT": "1"]
+        let result = try RelayProgram.drain(sample.path, to: server.url, settings: settings)
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(Set(upstream.taken).count == 500 && upstream.taken.count == 500)
+    }
+
     @Test(arguments: ["gate", "duplicates", "ledger", "FORMAT"], ["link", "fifo", "folder"])
     func `a strange thing in the place of a file of the spool is refused or done without, never touched`(
         file: String,

@@ -140,6 +140,17 @@ struct DuplicateWindowTests {
         #expect(again.lookup(5, origin: 1) == .sameOrigin)
     }
 
+    @Test func `a file that is cut off is no signal on a thread that takes none either`() async throws {
+        let window = try open()
+        let path = fixture.spool.duplicates
+        let found = try await onThread {
+            try File(opening: path, O_WRONLY).truncate(to: 0)
+            return window.lookup(1, origin: 1)
+        }
+        #expect(found == .absent)
+        #expect(!window.isInPlace)
+    }
+
     @Test func `a window whose file was removed or replaced is not in its place`() throws {
         let window = try open()
         try FileSystem.remove(fixture.spool.duplicates)
