@@ -2,12 +2,11 @@
 import Foundation
 import SluiceClient
 
-/// A process with a client in it, for tests that kill it and for figures.
+/// A process with a client in it, for tests that kill it; `sluice-client-sample --measure` is for figures.
 ///
 ///     client-probe FOLDER URL track COUNT      tracks, prints each id, and stays until it is killed
 ///     client-probe FOLDER URL deliver COUNT    tracks and sends at the same time, until nothing is left
 ///     client-probe FOLDER URL flush            sends what is there
-///     client-probe FOLDER URL benchmark COUNT  prints what tracking and sending cost
 ///
 /// `CLIENT_PROBE_SHIFT` moves its clock by so many milliseconds.
 @main
@@ -33,7 +32,6 @@ enum Program {
         case "flush":
             let result = await client.flush()
             say("accepted \(result.accepted) rejected \(result.rejected) \(result.end)")
-        case "benchmark": await benchmark(count, client)
         default: exit(64)
         }
     }
@@ -59,23 +57,6 @@ enum Program {
             let result = await client.track("screen_view", ["screen": "home", "number": .integer(number)])
             if case .persisted(let id) = result { say("id \(id)") }
         }
-    }
-
-    private static func benchmark(_ count: Int, _ client: SluiceClient) async {
-        let clock = ContinuousClock()
-        var times: [Duration] = []
-        for number in 0..<count {
-            times.append(
-                await clock.measure {
-                    await client.track("screen_view", ["screen": "home", "number": .integer(number)])
-                }
-            )
-        }
-        times.sort()
-        let start = clock.now
-        let result = await client.flush()
-        say("track: median \(times[count / 2]), 99 % below \(times[count * 99 / 100]), longest \(times[count - 1])")
-        say("flush: \(result.accepted) events in \(result.requests) requests, \(clock.now - start)")
     }
 
     /// Whole lines at once, so that a killed process has said what it has done.
